@@ -23,6 +23,7 @@ CODE = (".cpp", ".hpp", ".cu", ".cuh")
 # The last argument of these is a message.
 THROWERS = ("Error", "AgreedError", "require", "usage", "refuse_if", "fail", "die", "print_error", "print_note", "note",
             "h5_check", "h5_check_rc", "close_written")
+OF_ARGUMENT = ("require_argument", "of_argument")  # an argument, its name, comes before the text
 IGNORED = {"asm", "volatile", "static_assert"}  # literals in these are not shown to users
 
 # phrase -> what to write in its place; those of comments are forbidden here as well
@@ -216,14 +217,14 @@ class Source:
                 begin, end = arguments[1]
                 line = re.sub(r"\{[^{}]*\}", "{}", self.texts(begin, end)[0])
                 yield self.tokens[begin].line, line
-            elif name in THROWERS and any(one.kind == "string"
-                                          for one in self.tokens[at + 2:opened.end]):
+            elif name in (*THROWERS, *OF_ARGUMENT) and any(
+                    one.kind == "string" for one in self.tokens[at + 2:opened.end]):
                 begin, end = arguments[-1]
                 first = next((one.line for one in self.tokens[begin:end] if one.kind == "string"),
                              token.line)
                 for text in dict.fromkeys(self.texts(begin, end)):
                     if text != "{}":
-                        yield first, text
+                        yield first, "x " + text if name in OF_ARGUMENT else text
 
     def others(self):
         """Yields (line, kind, text) of further literals of several words."""
@@ -339,6 +340,7 @@ PLANTED = {  # code -> what is found
     'throw Error(code, "n is 3; perhaps try 2");': "hint without an imperative",
     'throw Error(code, name + ": is told twice");': "'is told'",
     'throw Error(code, "x is none to sort by");': "'is none'",
+    'require_argument(a, "b", "is told twice");': "'is told'",
     'const char* s() { return "the key says b"; }': "'says'",
     'fmt::print("{} has no place here", f("only so many"));': "'has no place', 'so many'",
     'fmt::print(stderr, "with effect\\n");': "begins with 'with'",
@@ -347,6 +349,7 @@ PLANTED = {  # code -> what is found
         f"{14 * VALUE} characters before the hint",
 }
 FINE = (
+    'require_argument(a, "b", "is empty: a sort needs at least one key column");',
     'throw Error(code, "columns is empty: a sort needs at least one key column");',
     'throw Error(code, "q: 1.5 is not in [0, 1]; use a value below 1");',
     'throw Error(code, fmt::format("\'{}\' cannot be read: {}", a, b));',

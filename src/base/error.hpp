@@ -1,6 +1,7 @@
 #pragma once
 // Errors carry the exit code of the program (those of sysexits.h if they exist).
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -24,10 +25,28 @@ enum class ExitCode : int {
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  /// Makes an error of usage, with the message "ARGUMENT PROBLEM".
+  [[nodiscard]] static Error of_argument(std::string_view argument, std::string_view problem) {
+    Error error(ExitCode::usage, std::string(argument).append(" ").append(problem));
+    error.argument_length_ = argument.size();
+    return error;
+  }
+
   [[nodiscard]] ExitCode code() const noexcept { return code_; }
+  /// Returns the argument that is wrong, e.g. "method.threads", with which the message begins;
+  /// empty if the error is not about one. Valid as long as the error.
+  [[nodiscard]] std::string_view argument() const noexcept { return {what(), argument_length_}; }
+  /// Returns the rank of the communicator on which it occurred, if all ranks throw the error of
+  /// one; otherwise -1.
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+
+ protected:
+  void set_rank(int rank) noexcept { rank_ = rank; }
 
  private:
   ExitCode code_;
+  int rank_ = -1;
+  std::size_t argument_length_ = 0;
 };
 
 /// Throws Error(code, message) unless `holds`. Active in all builds: for input, files, machine.
@@ -37,6 +56,10 @@ inline void require(bool holds, ExitCode code, const char* message) {
 }
 inline void require(bool holds, ExitCode code, const std::string& message) {
   if (!holds) throw Error(code, message);
+}
+/// Throws Error(usage) "ARGUMENT PROBLEM" unless `holds`: for arguments of public functions.
+inline void require_argument(bool holds, std::string_view argument, const std::string& problem) {
+  if (!holds) throw Error::of_argument(argument, problem);
 }
 
 namespace detail {

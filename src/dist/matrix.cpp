@@ -66,10 +66,11 @@ DistributedMatrix<T>::DistributedMatrix(const mpi::Communicator& comm, layout::M
     : layout_(home(std::move(layout), comm)),
       box_(layout_.of(comm.rank())),
       room_(std::move(room)) {
-  require(room_->ranks() == comm.size(), ExitCode::usage,
-          "node does not have the ranks of comm: a shared matrix needs all its ranks on one node");
-  require(layout_ == layout::row_blocks(rows(), cols(), comm.size()), ExitCode::usage,
-          "layout of a shared matrix must be row_blocks(rows, cols, ranks)");
+  require_argument(
+      room_->ranks() == comm.size(), "node",
+      "does not have the ranks of comm: a shared matrix needs all its ranks on one node");
+  require_argument(layout_ == layout::row_blocks(rows(), cols(), comm.size()), "layout",
+                   "of a shared matrix must be row_blocks(rows, cols, ranks)");
   whole_ = reinterpret_cast<T*>(room_->take(bytes_of<T>(layout_)));
   data_ = whole_ + box_.rows.begin * cols();
 }

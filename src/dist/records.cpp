@@ -15,9 +15,9 @@ namespace {
 layout::MatrixLayout home(layout::MatrixLayout layout, index_t bytes,
                           const mpi::Communicator& comm) {
   layout::require_home(layout, comm.size(), "layout");
-  require(bytes >= 1 && bytes <= tessera::transpose::max_record_bytes, ExitCode::usage,
-          fmt::format("bytes is {1}: must be in [1, {0}], the sizes of a record",
-                      tessera::transpose::max_record_bytes, bytes));
+  require_argument(bytes >= 1 && bytes <= tessera::transpose::max_record_bytes, "bytes",
+                   fmt::format("is {1}: must be in [1, {0}], the sizes of a record",
+                               tessera::transpose::max_record_bytes, bytes));
   return layout;
 }
 
@@ -69,10 +69,10 @@ void DistributedRecords::fence() const {
 
 void DistributedRecords::rename(layout::MatrixLayout layout) {
   layout::require_home(layout, layout_.ranks(), "layout");
-  require(layout.of(rank_).area() == box_.area(), ExitCode::usage,
-          fmt::format(
-              "layout changes the records of rank {} from {} to {}; pass boxes of the same size",
-              rank_, box_.area(), layout.of(rank_).area()));
+  require_argument(
+      layout.of(rank_).area() == box_.area(), "layout",
+      fmt::format("changes the records of rank {} from {} to {}; pass boxes of the same size",
+                  rank_, box_.area(), layout.of(rank_).area()));
   layout_ = std::move(layout);
   box_ = layout_.of(rank_);
 }

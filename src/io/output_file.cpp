@@ -173,8 +173,8 @@ void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Strided
 }
 
 const OutputFile::Dataset& OutputFile::dataset_of(std::size_t which) const {
-  require(which < datasets_.size(), ExitCode::usage,
-          fmt::format("dataset is {}: must be less than {}", which, datasets_.size()));
+  require_argument(which < datasets_.size(), "dataset",
+                   fmt::format("is {}: must be less than {}", which, datasets_.size()));
   return datasets_[which];
 }
 
@@ -186,11 +186,12 @@ void OutputFile::require_slab(const Dataset& dataset, std::span<const layout::Ra
     inside = slab[d].empty() || (slab[d].begin >= 0 && slab[d].end <= dataset.shape[d]);
     elements *= slab[d].empty() ? 0 : slab[d].size();
   }
-  require(inside, ExitCode::usage,
-          fmt::format("slab exceeds the {} dimensions of {}", dataset.shape.size(), dataset.path));
-  require(static_cast<index_t>(bytes) == elements * dataset.element_bytes, ExitCode::usage,
-          fmt::format("data has {} bytes: must have {} elements of {} bytes", bytes, elements,
-                      dataset.element_bytes));
+  require_argument(
+      inside, "slab",
+      fmt::format("exceeds the {} dimensions of {}", dataset.shape.size(), dataset.path));
+  require_argument(static_cast<index_t>(bytes) == elements * dataset.element_bytes, "data",
+                   fmt::format("has {} bytes: must have {} elements of {} bytes", bytes, elements,
+                               dataset.element_bytes));
 }
 
 void OutputFile::write(std::size_t which, index_t first_element, std::span<const std::byte> data,
@@ -200,13 +201,14 @@ void OutputFile::write(std::size_t which, index_t first_element, std::span<const
   index_t all = 1;
   for (const index_t extent : dataset.shape) all *= extent;
   const auto elements_given = static_cast<index_t>(data.size()) / dataset.element_bytes;
-  require(static_cast<index_t>(data.size()) % dataset.element_bytes == 0, ExitCode::usage,
-          fmt::format("data has {} bytes: must be a multiple of {}, the bytes of an element",
-                      data.size(), dataset.element_bytes));
-  require(first_element >= 0 && first_element <= all && elements_given <= all - first_element,
-          ExitCode::usage,
-          fmt::format("first_element: {} elements from {} on exceed the {} elements of {}",
-                      elements_given, first_element, all, dataset.path));
+  require_argument(static_cast<index_t>(data.size()) % dataset.element_bytes == 0, "data",
+                   fmt::format("has {} bytes: must be a multiple of {}, the bytes of an element",
+                               data.size(), dataset.element_bytes));
+  require_argument(
+      first_element >= 0 && first_element <= all && elements_given <= all - first_element,
+      "first_element",
+      fmt::format("is {}: {} elements from there on exceed the {} elements of {}", first_element,
+                  elements_given, all, dataset.path));
   const index_t bytes = dataset.element_bytes;
   const index_t group = onlooker.elements;
   const index_t elements_at_once = std::max<index_t>(1, piece_bytes / bytes / group) * group;

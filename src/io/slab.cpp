@@ -78,11 +78,11 @@ void read_column(hid_t dataset, const DatasetName& name, const Ranges& box, cons
 
 template <class T>
 void require_view(const layout::Box& box, MatrixView<T> to) {
-  require(box.empty() || (to.data != nullptr && to.rows == box.rows.size() &&
-                          to.cols == box.cols.size() && to.ld >= to.cols),
-          ExitCode::usage,
-          fmt::format("to: {} x {} elements with rows {} apart do not fit the box {}", to.rows,
-                      to.cols, to.ld, layout::text(box)));
+  require_argument(box.empty() || (to.data != nullptr && to.rows == box.rows.size() &&
+                                   to.cols == box.cols.size() && to.ld >= to.cols),
+                   "to",
+                   fmt::format("has {} x {} elements with rows {} apart: must fit the box {}",
+                               to.rows, to.cols, to.ld, layout::text(box)));
 }
 
 void read_slab(const DatasetName& name, std::span<const layout::Range> slab, const SlabTarget& to) {
@@ -192,7 +192,7 @@ void read_integers(const DatasetName& name, const layout::Box& box, void* data,
                    const MatrixShape& shape, const IntegerForm& form) {
   require_view(
       box, MatrixView<std::byte>{static_cast<std::byte*>(data), shape.rows, shape.cols, shape.ld});
-  require(!name.packing, ExitCode::usage, "name: has packing, whose values are real; read doubles");
+  require_argument(!name.packing, "name", "has packing, whose values are real; read doubles");
   const layout::Range slab[] = {box.rows, box.cols};
   const std::string type = (form.is_signed ? "i" : "u") + std::to_string(8 * form.bytes);
   read_slab(

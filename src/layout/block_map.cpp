@@ -9,9 +9,9 @@ namespace tessera::layout {
 
 BlockMap::BlockMap(index_t extent, index_t parts, index_t granule)
     : extent_(extent), parts_(parts), granule_(granule) {
-  require(extent >= 0 && parts > 0 && granule > 0, ExitCode::usage,
-          fmt::format("extent is {}, parts {}, granule {}: must be at least 0, 1 and 1", extent,
-                      parts, granule));
+  require_argument(extent >= 0 && parts > 0 && granule > 0, "extent",
+                   fmt::format("is {}, parts {}, granule {}: must be at least 0, 1 and 1", extent,
+                               parts, granule));
 }
 
 index_t BlockMap::begin(index_t part) const {

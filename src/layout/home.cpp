@@ -45,28 +45,28 @@ const Box* find_overlap(const std::vector<Box>& boxes) {
 }  // namespace
 
 void require_home(const MatrixLayout& layout, index_t ranks, const char* argument) {
-  require(layout.rows >= 0 && layout.cols >= 0, ExitCode::usage,
-          fmt::format("{}: {} x {} is negative in an extent", argument, layout.rows, layout.cols));
-  require(layout.ranks() == ranks, ExitCode::usage,
-          fmt::format(
-              "{}: its layout has {} boxes and the communicator {} ranks; pass one box per rank",
-              argument, layout.ranks(), ranks));
+  require_argument(layout.rows >= 0 && layout.cols >= 0, argument,
+                   fmt::format("is {} x {}: no extent may be negative", layout.rows, layout.cols));
+  require_argument(
+      layout.ranks() == ranks, argument,
+      fmt::format("has a layout of {} boxes: the communicator has {} ranks; pass one box per rank",
+                  layout.ranks(), ranks));
   index_t covered = 0;
   for (const Box& box : layout.boxes) {
     if (box.empty()) continue;
     const bool inside = box.rows.begin >= 0 && box.rows.end <= layout.rows && box.cols.begin >= 0 &&
                         box.cols.end <= layout.cols;
-    if (!inside)
-      throw Error(ExitCode::usage, fmt::format("{}: the box {} of its layout exceeds {} x {}",
-                                               argument, text(box), layout.rows, layout.cols));
+    require_argument(inside, argument,
+                     fmt::format("has a layout whose box {} exceeds {} x {}", text(box),
+                                 layout.rows, layout.cols));
     covered += box.area();
   }
   if (const Box* const overlap = find_overlap(layout.boxes); overlap != nullptr)
-    throw Error(ExitCode::usage, fmt::format("{}: the box {} of its layout overlaps another rank's",
-                                             argument, text(*overlap)));
-  require(covered == layout.rows * layout.cols, ExitCode::usage,
-          fmt::format("{}: the boxes of its layout cover {} of {} elements; cover all", argument,
-                      covered, layout.rows * layout.cols));
+    throw Error::of_argument(
+        argument, fmt::format("has a layout whose box {} overlaps another rank's", text(*overlap)));
+  require_argument(covered == layout.rows * layout.cols, argument,
+                   fmt::format("has a layout whose boxes cover {} of {} elements; cover all",
+                               covered, layout.rows * layout.cols));
 }
 
 }  // namespace tessera::layout

@@ -49,10 +49,9 @@ MatrixLayout row_blocks(index_t rows, index_t cols, index_t ranks) {
 }
 
 MatrixLayout row_blocks(index_t rows, index_t cols, const std::vector<index_t>& offsets) {
-  require(!offsets.empty() && offsets.front() == 0 && offsets.back() == rows &&
-              std::is_sorted(offsets.begin(), offsets.end()),
-          ExitCode::usage,
-          fmt::format("offsets: must ascend from 0 to the {} rows of the matrix", rows));
+  require_argument(!offsets.empty() && offsets.front() == 0 && offsets.back() == rows &&
+                       std::is_sorted(offsets.begin(), offsets.end()),
+                   "offsets", fmt::format("must ascend from 0 to the {} rows of the matrix", rows));
   MatrixLayout layout{rows, cols, {}};
   for (std::size_t rank = 0; rank + 1 < offsets.size(); ++rank)
     layout.boxes.push_back({{offsets[rank], offsets[rank + 1]}, {0, cols}});
@@ -60,9 +59,9 @@ MatrixLayout row_blocks(index_t rows, index_t cols, const std::vector<index_t>& 
 }
 
 MatrixLayout grid_blocks(const BlockMap& rows, const BlockMap& cols, const ProcessGrid& grid) {
-  require(grid.rows == rows.parts() && grid.cols == cols.parts(), ExitCode::usage,
-          fmt::format("grid: {} x {} ranks do not match the {} x {} parts of rows and cols",
-                      grid.rows, grid.cols, rows.parts(), cols.parts()));
+  require_argument(grid.rows == rows.parts() && grid.cols == cols.parts(), "grid",
+                   fmt::format("has {} x {} ranks: rows and cols have {} x {} parts", grid.rows,
+                               grid.cols, rows.parts(), cols.parts()));
   MatrixLayout layout{rows.extent(), cols.extent(), {}};
   for (index_t rank = 0; rank < grid.size(); ++rank) {
     layout.boxes.push_back({rows.range(grid.row(rank)), cols.range(grid.col(rank))});

@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "mpi/account.hpp"
@@ -16,40 +17,54 @@ namespace {
 
 thread_local bool agreed = false;  // all ranks threw the last error of this rank's thread
 
-struct Failure {
-  ExitCode code = ExitCode::ok;
-  std::string message;
-};
-
-Failure attempt(const std::function<void()>& work) {
+/// Returns the error of `work`, or nothing.
+std::optional<Error> attempt(const std::function<void()>& work) {
   try {
     work();
     return {};
   } catch (const Error& error) {
-    return {error.code(), error.what()};
+    return error;
   } catch (const std::bad_alloc&) {
-    return {ExitCode::memory,
-            "out of memory; use more ranks or smaller sizes (" + whereabouts() + ")"};
+    return Error(ExitCode::memory,
+                 "out of memory; use more ranks or smaller sizes (" + whereabouts() + ")");
   } catch (const std::exception& exception) {
     const Error error = error_of(exception);
-    return {error.code(), std::string(error.what()) + " (" + whereabouts() + ")"};
+    return Error(error.code(), std::string(error.what()) + " (" + whereabouts() + ")");
   }
+}
+
+index_t code_of(const std::optional<Error>& failure) {
+  return static_cast<index_t>(failure ? failure->code() : ExitCode::ok);
+}
+
+/// Returns the error of rank `speaker` on every rank. Collective.
+Error error_of_rank(const Communicator& comm, const std::optional<Error>& mine, ExitCode code,
+                    int speaker) {
+  const std::string message = comm.broadcast(std::string(mine ? mine->what() : ""), speaker);
+  std::size_t argument = mine ? mine->argument().size() : 0;
+  comm.broadcast(std::span(&argument, 1), speaker);
+  if (argument == 0) return {code, message};
+  const std::string_view whole = message;
+  return Error::of_argument(whole.substr(0, argument), whole.substr(argument + 1));
 }
 
 /// Throws the error of the lowest rank whose code is `worst`, the maximum over all ranks; returns
 /// if it is 0. Collective.
-void throw_worst(const Communicator& comm, const Failure& mine, index_t worst) {
+void throw_worst(const Communicator& comm, const std::optional<Error>& mine, index_t worst) {
   if (worst == 0) return;
-  const bool reports = static_cast<index_t>(mine.code) == worst;
+  const bool reports = code_of(mine) == worst;
   const auto speaker = static_cast<int>(
       -comm.max(reports ? -static_cast<index_t>(comm.rank()) : -static_cast<index_t>(comm.size())));
-  throw AgreedError(static_cast<ExitCode>(worst), comm.broadcast(mine.message, speaker), speaker);
+  throw AgreedError(error_of_rank(comm, mine, static_cast<ExitCode>(worst), speaker), speaker);
 }
 
 }  // namespace
 
-AgreedError::AgreedError(ExitCode code, const std::string& message, int rank)
-    : Error(code, message), rank_(rank) {
+AgreedError::AgreedError(ExitCode code, const std::string& message)
+    : AgreedError(Error(code, message)) {}
+
+AgreedError::AgreedError(Error error, int rank) : Error(std::move(error)) {
+  set_rank(rank);
   agreed = true;
 }
 
@@ -59,8 +74,8 @@ void together(const Communicator& comm, const char* name, const std::function<vo
   agreed = false;
   const AccountScope account(name);
   enter_phase(name);
-  const Failure mine = attempt(work);
-  throw_worst(comm, mine, comm.max(static_cast<index_t>(mine.code)));
+  const std::optional<Error> mine = attempt(work);
+  throw_worst(comm, mine, comm.max(code_of(mine)));
 }
 
 void alike(const char* name, const std::function<void()>& work) {
@@ -69,21 +84,19 @@ void alike(const char* name, const std::function<void()>& work) {
   try {
     work();
   } catch (const Error& error) {  // other exceptions are local to this rank
-    throw AgreedError(error.code(), error.what());
+    throw AgreedError(error);
   }
 }
 
 bool Agreement::check(const std::function<void()>& work) {
-  if (code_ != ExitCode::ok) return false;
+  if (failure_) return false;
   agreed = false;
   const AccountScope account(name_);
-  Failure mine = attempt([&] {
+  failure_ = attempt([&] {
     enter_phase(name_);
     work();
   });
-  code_ = mine.code;
-  message_ = std::move(mine.message);
-  return code_ == ExitCode::ok;
+  return !failure_;
 }
 
 std::size_t Agreement::largest(index_t value) {
@@ -101,9 +114,9 @@ double Agreement::root_value(std::size_t number) const {
 }
 
 void Agreement::settle() {
-  values_.push_back(static_cast<index_t>(code_));
+  values_.push_back(code_of(failure_));
   comm_.max(std::span(values_));
-  throw_worst(comm_, {code_, message_}, values_.back());
+  throw_worst(comm_, failure_, values_.back());
 }
 
 void on_root(const Communicator& comm, const char* name, const std::function<void()>& work) {

@@ -2,6 +2,7 @@
 // Collective error propagation: if one rank fails in a phase, all ranks throw.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,9 @@ namespace tessera::mpi {
 /// An error that every rank throws at the same place; the program then terminates regularly.
 class AgreedError : public Error {
  public:
-  AgreedError(ExitCode code, const std::string& message, int rank = -1);
-  /// Returns the rank of the communicator on which it occurred; -1: on all.
-  [[nodiscard]] int rank() const noexcept { return rank_; }
-
- private:
-  int rank_;
+  AgreedError(ExitCode code, const std::string& message);
+  /// Takes the error that occurred on a rank of the communicator; -1: on all.
+  explicit AgreedError(Error error, int rank = -1);
 };
 
 /// Returns whether an exception unknown to the other ranks is propagating: destructors must then
@@ -59,8 +57,7 @@ class Agreement {
  private:
   const Communicator& comm_;
   const char* name_;
-  ExitCode code_ = ExitCode::ok;
-  std::string message_;
+  std::optional<Error> failure_;
   std::vector<index_t> values_;
 };
 

@@ -154,9 +154,10 @@ void Communicator::sum_before(std::span<index_t> values) const {
 }
 
 void Communicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
-  require(all.size() == mine.size() * static_cast<std::size_t>(size_), ExitCode::usage,
-          "all: " + std::to_string(all.size()) + " bytes are not " + std::to_string(mine.size()) +
-              " for each of " + std::to_string(size_) + " ranks");
+  require_argument(all.size() == mine.size() * static_cast<std::size_t>(size_), "all",
+                   "has " + std::to_string(all.size()) + " bytes: must have " +
+                       std::to_string(mine.size()) + " for each of " + std::to_string(size_) +
+                       " ranks");
   if (gathers_by_doubling(static_cast<index_t>(all.size()), size_))
     return gather_by_doubling(*this, mine, all);
   const auto count = narrow<int>(mine.size());
@@ -165,9 +166,9 @@ void Communicator::all_gather(std::span<const std::byte> mine, std::span<std::by
 }
 
 std::vector<index_t> Communicator::all_to_all(std::span<const index_t> values) const {
-  require(values.size() == static_cast<std::size_t>(size_), ExitCode::usage,
-          "values: must have one for each of the " + std::to_string(size_) + " ranks, not " +
-              std::to_string(values.size()));
+  require_argument(values.size() == static_cast<std::size_t>(size_), "values",
+                   "has " + std::to_string(values.size()) +
+                       " elements: must have one for each of " + std::to_string(size_) + " ranks");
   std::vector<index_t> result(values.size());
   collective<MPI_Alltoall, MPI_Ialltoall>("MPI_Alltoall", values.data(), 1, MPI_INT64_T,
                                           result.data(), 1, MPI_INT64_T, handle());

@@ -45,24 +45,24 @@ void exchange(const Communicator& comm, std::span<const std::byte> from,
   const auto ranks = static_cast<std::size_t>(comm.size()),
              me = static_cast<std::size_t>(comm.rank());
   const auto in = offsets_of(bytes_from);
-  require(bytes_to.size() == ranks && out.size() >= ranks, ExitCode::usage,
-          "bytes_to: must have one number for each of the " + std::to_string(ranks) + " ranks");
-  require(bytes_from.size() == ranks && bytes_from[me] == bytes_to[me], ExitCode::usage,
-          "bytes_from: must have one number for each of the " + std::to_string(ranks) +
-              " ranks, this rank's as in bytes_to");
+  require_argument(bytes_to.size() == ranks && out.size() >= ranks, "bytes_to",
+                   "must have one number for each of the " + std::to_string(ranks) + " ranks");
+  require_argument(bytes_from.size() == ranks && bytes_from[me] == bytes_to[me], "bytes_from",
+                   "must have one number for each of the " + std::to_string(ranks) +
+                       " ranks, this rank's as in bytes_to");
   for (std::size_t r = 0; r < ranks; ++r) {
     const bool inside =
         bytes_to[r] == 0 || (bytes_to[r] > 0 && out[r] >= 0 &&
                              out[r] + bytes_to[r] <= static_cast<index_t>(from.size()));
     if (!inside)
-      throw Error(ExitCode::usage,
-                  "bytes_to: the bytes for rank " + std::to_string(r) + " exceed from");
+      throw Error::of_argument("bytes_to",
+                               "has bytes for rank " + std::to_string(r) + " that exceed from");
     if (bytes_from[r] < 0)
-      throw Error(ExitCode::usage, "bytes_from: must not have a negative number");
+      throw Error::of_argument("bytes_from", "has a negative number: must be at least 0");
   }
-  require(in.back() <= static_cast<index_t>(to.size()), ExitCode::usage,
-          "to: " + std::to_string(to.size()) + " bytes are less than the " +
-              std::to_string(in.back()) + " received");
+  require_argument(in.back() <= static_cast<index_t>(to.size()), "to",
+                   "has " + std::to_string(to.size()) + " bytes: must have the " +
+                       std::to_string(in.back()) + " received");
   if (bytes_to[me] > 0)
     std::memcpy(to.data() + in[me], from.data() + out[me], static_cast<std::size_t>(bytes_to[me]));
   const index_t piece = piece_bytes(ranks);

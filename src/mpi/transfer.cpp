@@ -102,16 +102,15 @@ void redistribute(const Communicator& comm, const layout::MatrixLayout& home,
                   MatrixView<T> to) {
   const auto check = [&](const char* argument, const layout::MatrixLayout& layout, const auto& view,
                          const char* view_argument) {
-    require(layout.ranks() == comm.size(), ExitCode::usage,
-            fmt::format("{}: {} boxes do not match the {} ranks of comm", argument, layout.ranks(),
-                        comm.size()));
+    require_argument(layout.ranks() == comm.size(), argument,
+                     fmt::format("has {} boxes: comm has {} ranks", layout.ranks(), comm.size()));
     const layout::Box& box = layout.of(comm.rank());
-    require(box.empty() ? view.empty() || view.data != nullptr
-                        : view.rows == box.rows.size() && view.cols == box.cols.size() &&
-                              view.ld >= view.cols && view.data != nullptr,
-            ExitCode::usage,
-            fmt::format("{}: {} x {} elements with rows {} apart do not fit the box {}",
-                        view_argument, view.rows, view.cols, view.ld, layout::text(box)));
+    require_argument(box.empty() ? view.empty() || view.data != nullptr
+                                 : view.rows == box.rows.size() && view.cols == box.cols.size() &&
+                                       view.ld >= view.cols && view.data != nullptr,
+                     view_argument,
+                     fmt::format("has {} x {} elements with rows {} apart: must fit the box {}",
+                                 view.rows, view.cols, view.ld, layout::text(box)));
   };
   check("home", home, from, "from");
   check("need", need, to, "to");

@@ -31,8 +31,8 @@ void require_mpi() {
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
   constexpr bool has_sessions = MPI_VERSION >= 4;  // which need no MPI_Init
-  require(finalized == 0 && (initialized != 0 || has_sessions), ExitCode::usage,
-          finalized != 0 ? "comm: MPI is finalised" : "comm: MPI is not initialised");
+  require_argument(finalized == 0 && (initialized != 0 || has_sessions), "comm",
+                   finalized != 0 ? "is used after MPI_Finalize" : "is used before MPI_Init");
 }
 
 }  // namespace
@@ -98,8 +98,8 @@ std::shared_ptr<Communicator::State> Communicator::duplicate_of(MPI_Comm comm) {
   if (found != 0) return *static_cast<std::shared_ptr<State>*>(value);
   int between = 0;
   check(MPI_Comm_test_inter(comm, &between), "MPI_Comm_test_inter");
-  require(between == 0, ExitCode::usage,
-          "comm: is an intercommunicator; merge its groups (MPI_Intercomm_merge)");
+  require_argument(between == 0, "comm",
+                   "is an intercommunicator; merge its groups (MPI_Intercomm_merge)");
   MPI_Comm copy = MPI_COMM_NULL;
   collective<MPI_Comm_dup, MPI_Comm_idup>("MPI_Comm_dup", comm, &copy);
   auto state = owned(copy);
@@ -127,8 +127,8 @@ Communicator Communicator::from_fortran(MPI_Fint comm) {
 }
 
 Communicator Communicator::adopt(MPI_Comm comm) {
-  require(comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF, ExitCode::usage,
-          "comm: MPI_COMM_WORLD and MPI_COMM_SELF cannot be taken over; use Communicator(comm)");
+  require_argument(comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF, "comm",
+                   "is MPI_COMM_WORLD or MPI_COMM_SELF, which stay MPI's; use Communicator(comm)");
   return Communicator(owned(comm));
 }
 
@@ -137,20 +137,19 @@ Communicator Communicator::world() { return Communicator(MPI_COMM_WORLD); }
 Communicator Communicator::self() { return Communicator(MPI_COMM_SELF); }
 
 MPI_Comm Communicator::handle() const {
-  require(state_ != nullptr, ExitCode::usage, "comm: the communicator is empty");
+  require_argument(state_ != nullptr, "comm", "is an empty communicator");
   return state_->handle;
 }
 
 void Communicator::require_rank(int rank, const char* argument) const {
   if (rank >= 0 && rank < size_) return;
-  throw Error(ExitCode::usage, std::string(argument) + ": " + std::to_string(rank) +
-                                   " is not one of the " + std::to_string(size_) +
-                                   " ranks of the communicator");
+  throw Error::of_argument(argument, "is " + std::to_string(rank) + ": must be in [0, " +
+                                         std::to_string(size_) + "), the ranks of comm");
 }
 
 Communicator Communicator::split(int color, int key) const {
-  require(color >= 0 || color == MPI_UNDEFINED, ExitCode::usage,
-          "color: " + std::to_string(color) + " is less than 0");
+  require_argument(color >= 0 || color == MPI_UNDEFINED, "color",
+                   "is " + std::to_string(color) + ": must be at least 0 or MPI_UNDEFINED");
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split(handle(), color, key, &part), "MPI_Comm_split");
   return adopt(part);
@@ -170,9 +169,9 @@ std::vector<index_t> Communicator::ranks_of(const Communicator& part) const {
 }
 
 const GridLines& Communicator::grid_lines(index_t rows, index_t cols) const {
-  require(rows > 0 && cols > 0 && rows * cols == size_, ExitCode::usage,
-          "rows, cols: a process grid of " + std::to_string(rows) + " x " + std::to_string(cols) +
-              " does not match the " + std::to_string(size_) + " ranks of the communicator");
+  require_argument(rows > 0 && cols > 0 && rows * cols == size_, "rows",
+                   "x cols is " + std::to_string(rows) + " x " + std::to_string(cols) +
+                       ": must be the " + std::to_string(size_) + " ranks of comm");
   std::shared_ptr<const GridLines>& lines = state_->lines[{rows, cols}];
   if (!lines) {
     const auto row = static_cast<int>(rank_ / cols), col = static_cast<int>(rank_ % cols);

@@ -264,6 +264,24 @@ TEST_F(Embedded, ErrorsAreAgreedOnAmongTheRanksOfThePart) {
   EXPECT_EQ(comm.sum(1), comm.size());
 }
 
+TEST_F(Embedded, ErrorsNameTheArgumentAndTheRank) {
+  try {
+    mpi::together(comm, "check", [&] {
+      require_argument(comm.rank() != comm.size() - 1, "method.threads",
+                       "is 0: must be at least 1");
+    });
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_EQ(error.rank(), comm.size() - 1);
+    EXPECT_EQ(error.argument(), "method.threads");
+    EXPECT_STREQ(error.what(), "method.threads is 0: must be at least 1");
+  }
+  const Error other(ExitCode::io, "no file");
+  EXPECT_EQ(other.argument(), "");
+  EXPECT_EQ(other.rank(), -1);
+}
+
 TEST_F(Embedded, ProgressThreadsRunWhereTheLevelAllowsThem) {
   std::vector<std::byte> out(8), in(8);
   mpi::Request request = comm.receive(in, comm.rank(), 3);

@@ -163,8 +163,8 @@ Freivalds<T>::Freivalds(const mpi::Communicator& comm, PassingProduct<T> product
                       product_.k));
   require(product_.a && product_.b && product_.c, ExitCode::usage,
           "a, b or c is empty: the check needs all three matrices");
-  require(product_.old_c || product_.beta == T{0}, ExitCode::usage,
-          "old_c is empty: the check needs the old values of c if beta is not 0");
+  require_argument(product_.old_c || product_.beta == T{0}, "old_c",
+                   "is empty: the check needs the old values of c if beta is not 0");
   take_start();
 }
 

@@ -41,49 +41,50 @@ void check(const mpi::Communicator& comm, const Product<T>& product) {
                                           : std::pair(product.a.rows(), product.a.cols());
   const auto [inner, n] = turns(product.op_b) ? std::pair(product.b.cols(), product.b.rows())
                                               : std::pair(product.b.rows(), product.b.cols());
-  require(
-      inner == k, ExitCode::usage,
-      fmt::format("b does not match a: op(b) has {} rows, op(a) has {} columns (a is {}, b is {})",
+  require_argument(
+      inner == k, "b",
+      fmt::format("does not match a: op(b) has {} rows, op(a) has {} columns (a is {}, b is {})",
                   inner, k, shape(product.a), shape(product.b)));
-  require(product.c.rows() == m && product.c.cols() == n, ExitCode::usage,
-          fmt::format(
-              "c does not match op(a) op(b): the product is {} x {}, c is {} (a is {}, b is {})", m,
-              n, shape(product.c), shape(product.a), shape(product.b)));
+  require_argument(
+      product.c.rows() == m && product.c.cols() == n, "c",
+      fmt::format("does not match op(a) op(b): the product is {} x {}, c is {} (a is {}, b is {})",
+                  m, n, shape(product.c), shape(product.a), shape(product.b)));
   for (const auto& [name, x] : {std::pair("a", &product.a), std::pair("b", &product.b)}) {
-    require(x->layout().ranks() == comm.size(), ExitCode::usage,
-            fmt::format("{} is distributed over {} ranks: comm has {}", name, x->layout().ranks(),
-                        comm.size()));
-    require(x != &product.c, ExitCode::usage,
-            fmt::format(
-                "c is the same matrix as {}, which is read while c is written; pass another matrix",
-                name));
+    require_argument(
+        x->layout().ranks() == comm.size(), name,
+        fmt::format("is distributed over {} ranks: comm has {}", x->layout().ranks(), comm.size()));
+    require_argument(
+        x != &product.c, "c",
+        fmt::format(
+            "is the same matrix as {}, which is read while c is written; pass another matrix",
+            name));
   }
-  require(product.c.layout().ranks() == comm.size(), ExitCode::usage,
-          fmt::format("c is distributed over {} ranks: comm has {}", product.c.layout().ranks(),
-                      comm.size()));
+  require_argument(product.c.layout().ranks() == comm.size(), "c",
+                   fmt::format("is distributed over {} ranks: comm has {}",
+                               product.c.layout().ranks(), comm.size()));
 }
 
 namespace {
 
 void check(const mpi::Communicator& comm, const Method& method) {
   const auto at_least_one = [](const char* name, index_t value) {
-    require(value >= 1, ExitCode::usage, fmt::format("{} is {}: must be at least 1", name, value));
+    require_argument(value >= 1, name, fmt::format("is {}: must be at least 1", value));
   };
   at_least_one("threads", method.threads);
   at_least_one("panel", method.panel);
   at_least_one("slices", method.slices);
-  require(method.rounds >= 1 && (method.rounds & (method.rounds - 1)) == 0, ExitCode::usage,
-          fmt::format("rounds is {}: must be a power of two", method.rounds));
-  require(method.grid.rows == 0 ||
-              (method.grid.rows > 0 && method.grid.cols > 0 && method.grid.size() == comm.size()),
-          ExitCode::usage,
-          fmt::format("grid is {} x {}: must have the {} ranks of comm", method.grid.rows,
-                      method.grid.cols, comm.size()));
-  require(method.weights.empty() || static_cast<int>(method.weights.size()) == comm.size(),
-          ExitCode::usage,
-          fmt::format("weights has {} elements: comm has {} ranks; pass one weight per rank, or an "
-                      "empty vector",
-                      method.weights.size(), comm.size()));
+  require_argument(method.rounds >= 1 && (method.rounds & (method.rounds - 1)) == 0, "rounds",
+                   fmt::format("is {}: must be a power of two", method.rounds));
+  require_argument(method.grid.rows == 0 || (method.grid.rows > 0 && method.grid.cols > 0 &&
+                                             method.grid.size() == comm.size()),
+                   "grid",
+                   fmt::format("is {} x {}: must have the {} ranks of comm", method.grid.rows,
+                               method.grid.cols, comm.size()));
+  require_argument(
+      method.weights.empty() || static_cast<int>(method.weights.size()) == comm.size(), "weights",
+      fmt::format("has {} elements: comm has {} ranks; pass one weight per rank, or an "
+                  "empty vector",
+                  method.weights.size(), comm.size()));
   require_runnable(method, comm.size());
 }
 

@@ -80,10 +80,10 @@ index_t widest_of(const std::vector<Range>& panels) {
 
 ProcessGrid grid_of(const Method& method, index_t ranks, index_t m, index_t n) {
   if (method.grid.rows == 0) return layout::nearest_square(ranks, m, n);
-  require(method.grid.size() == ranks, ExitCode::usage,
-          "grid " + std::to_string(method.grid.rows) + "x" + std::to_string(method.grid.cols) +
-              " needs " + std::to_string(method.grid.size()) + " ranks: the run has " +
-              std::to_string(ranks));
+  require_argument(method.grid.size() == ranks, "grid",
+                   "" + std::to_string(method.grid.rows) + "x" + std::to_string(method.grid.cols) +
+                       " needs " + std::to_string(method.grid.size()) + " ranks: the run has " +
+                       std::to_string(ranks));
   return method.grid;
 }
 

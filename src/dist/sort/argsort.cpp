@@ -168,17 +168,15 @@ class DigitSort {
 
 /// Checks what a caller passes.
 void require_columns(const std::vector<KeyColumn>& columns, index_t n) {
-  require(!columns.empty(), ExitCode::usage,
-          "columns is empty: a sort needs at least one key column");
+  require_argument(!columns.empty(), "columns", "is empty: a sort needs at least one key column");
   for (const KeyColumn& column : columns) {
-    require(
+    require_argument(
         column.form.bytes >= 1 && (column.row_bytes == 0 || column.row_bytes >= column.form.bytes),
-        ExitCode::usage,
-        fmt::format(
-            "columns has a key of {} bytes in rows of {}: must be at least 1 and fit the row",
-            column.form.bytes, column.row_bytes));
-    require(n == 0 || column.data != nullptr, ExitCode::usage,
-            "columns has a null data pointer: every key column needs data");
+        "columns",
+        fmt::format("has a key of {} bytes in rows of {}: must be at least 1 and fit the row",
+                    column.form.bytes, column.row_bytes));
+    require_argument(n == 0 || column.data != nullptr, "columns",
+                     "has a null data pointer: every key column needs data");
   }
 }
 
@@ -196,18 +194,20 @@ std::vector<std::byte> packed(const KeyColumn& column, index_t rows) {
 void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
              const std::vector<KeyColumn>& columns, const Method& method,
              std::uint64_t* permutation, mpi::Phases& phases, SortedDigits* kept) {
-  require(map.parts() == comm.size(), ExitCode::usage,
-          fmt::format("map has {} parts: must be {}, the ranks of comm", map.parts(), comm.size()));
-  require(map.range(comm.rank()) == layout::BlockMap(map.extent(), comm.size()).range(comm.rank()),
-          ExitCode::usage, "map is uneven: must be BlockMap(rows, ranks), even shares of the rows");
-  require(method.threads >= 1, ExitCode::usage,
-          fmt::format("method.threads is {}: must be at least 1", method.threads));
+  require_argument(
+      map.parts() == comm.size(), "map",
+      fmt::format("has {} parts: must be {}, the ranks of comm", map.parts(), comm.size()));
+  require_argument(
+      map.range(comm.rank()) == layout::BlockMap(map.extent(), comm.size()).range(comm.rank()),
+      "map", "is uneven: must be BlockMap(rows, ranks), even shares of the rows");
+  require_argument(method.threads >= 1, "method.threads",
+                   fmt::format("is {}: must be at least 1", method.threads));
   if (kept != nullptr) *kept = {};
   const layout::Range mine = map.range(comm.rank());
   const index_t n = mine.size();
   require_columns(columns, n);
-  require(n == 0 || permutation != nullptr, ExitCode::usage,
-          "permutation is null: must have an element for each row of this rank");
+  require_argument(n == 0 || permutation != nullptr, "permutation",
+                   "is null: must have an element for each row of this rank");
   const std::span<Index> result(permutation, static_cast<std::size_t>(n));
   if (comm.size() == 1 && columns.size() == 1 && !columns[0].form.number &&
       method.kernel == "auto") {
@@ -225,7 +225,7 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
 std::vector<std::uint64_t> argsort(const mpi::Communicator& comm, index_t rows,
                                    const std::vector<KeyColumn>& columns, const Method& method,
                                    mpi::Phases& phases) {
-  require(rows >= 0, ExitCode::usage, fmt::format("rows is {}: must be at least 0", rows));
+  require_argument(rows >= 0, "rows", fmt::format("is {}: must be at least 0", rows));
   require_columns(columns, rows);
   const std::vector<index_t> all = comm.all_gather(rows);
   const layout::BlockMap map(std::accumulate(all.begin(), all.end(), index_t{0}), comm.size());

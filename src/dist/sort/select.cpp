@@ -131,14 +131,14 @@ std::vector<KeyInterval> open_of(const std::vector<KeyInterval>& places) {
 
 std::vector<Selected> select(const mpi::Communicator& comm, const BitsPass& pass,
                              std::span<const index_t> positions) {
-  require(static_cast<bool>(pass), ExitCode::usage,
-          "pass is empty: a function that provides the keys is needed");
+  require_argument(static_cast<bool>(pass), "pass",
+                   "is empty: a function that provides the keys is needed");
   Keys keys{pass, {}, false};
   const KeyInterval all = range_of_all(comm, keys);
   for (const index_t position : positions) {
-    require(position >= 0 && position < all.count, ExitCode::usage,
-            fmt::format("positions has {}: must be in [0, {}), the positions of the keys", position,
-                        all.count));
+    require_argument(
+        position >= 0 && position < all.count, "positions",
+        fmt::format("has {}: must be in [0, {}), the positions of the keys", position, all.count));
   }
   std::vector<KeyInterval> places(positions.size(), all);
   for (auto open = open_of(places); !open.empty(); open = open_of(places)) {
@@ -160,8 +160,8 @@ std::vector<Selected> select(const mpi::Communicator& comm, const BitsPass& pass
 }
 
 QuantilePlace quantile_place(double q, index_t n) {
-  require(q >= 0 && q <= 1, ExitCode::usage, fmt::format("q: {} is not in [0, 1]", q));
-  require(n >= 1, ExitCode::usage, "n is less than 1: a quantile needs at least one key");
+  require_argument(q >= 0 && q <= 1, "q", fmt::format("is {}: must be in [0, 1]", q));
+  require_argument(n >= 1, "n", "is less than 1: a quantile needs at least one key");
   const double place = q * static_cast<double>(n - 1);
   const double floor = std::floor(place);
   const auto below = std::clamp<index_t>(static_cast<index_t>(floor), 0, n - 1);

@@ -39,17 +39,18 @@ index_t run(const mpi::Communicator& comm, const Room<Item>& room, const Method&
 
 template <class Item>
 void check(const Room<Item>& room, const Method& method) {
-  require(room.n >= 0, ExitCode::usage, fmt::format("room.n is {}: must be at least 0", room.n));
-  require(
+  require_argument(room.n >= 0, "room.n", fmt::format("is {}: must be at least 0", room.n));
+  require_argument(
       room.n == 0 || (room.items != nullptr && room.spare != nullptr && room.items != room.spare),
-      ExitCode::usage, "room.spare must be separate from room.items, and neither may be null");
-  require(method.threads >= 1, ExitCode::usage,
-          fmt::format("method.threads is {}: must be at least 1", method.threads));
-  require(method.kernel == "auto" || find_variant(kernels::variants(), method.kernel) != nullptr,
-          ExitCode::usage,
-          fmt::format("method.kernel is '{}', which is not a sort kernel; use auto or a row of "
-                      "sort::variants()",
-                      method.kernel));
+      "room.spare", "must be separate from room.items, and neither may be null");
+  require_argument(method.threads >= 1, "method.threads",
+                   fmt::format("is {}: must be at least 1", method.threads));
+  require_argument(
+      method.kernel == "auto" || find_variant(kernels::variants(), method.kernel) != nullptr,
+      "method.kernel",
+      fmt::format("is '{}', which is not a sort kernel; use auto or a row of "
+                  "sort::variants()",
+                  method.kernel));
 }
 
 template <class B, class F>

@@ -106,13 +106,15 @@ Split parts_of(const DistributedField<T>& u, index_t rank, index_t steps) {
 template <class T>
 Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t steps,
                 const Method& method, mpi::Phases& phases) {
-  require(u.grid().ranks == comm.size(), ExitCode::usage,
-          fmt::format("u is distributed over {} ranks: comm has {}", u.grid().ranks, comm.size()));
-  require(u.box() == u.grid().of(comm.rank()), ExitCode::usage,
-          fmt::format("u does not have the box of rank {}: made for another rank", comm.rank()));
-  require(steps >= 0, ExitCode::usage, fmt::format("steps is {}: must be at least 0", steps));
-  require(method.threads >= 1, ExitCode::usage,
-          fmt::format("method.threads is {}: must be at least 1", method.threads));
+  require_argument(
+      u.grid().ranks == comm.size(), "u",
+      fmt::format("is distributed over {} ranks: comm has {}", u.grid().ranks, comm.size()));
+  require_argument(
+      u.box() == u.grid().of(comm.rank()), "u",
+      fmt::format("does not have the box of rank {}: made for another rank", comm.rank()));
+  require_argument(steps >= 0, "steps", fmt::format("is {}: must be at least 0", steps));
+  require_argument(method.threads >= 1, "method.threads",
+                   fmt::format("is {}: must be at least 1", method.threads));
   Traffic traffic;
   std::optional<Halo<T>> halo;
   // To the depth of the longest stretch: a shorter one would keep fewer of the values along

@@ -59,25 +59,27 @@ namespace {
 /// Returns the grid; throws Error(usage) unless a field of this problem can be cut into its boxes.
 const layout::GridLayout& checked(const layout::GridLayout& grid, const Scheme& scheme,
                                   index_t rank, index_t halo_steps, index_t fields) {
-  require(grid.global == scheme.global, ExitCode::usage,
-          fmt::format("grid has {} points: must be {}, as in the scheme",
-                      layout::parts_text(grid.global, 3), layout::parts_text(scheme.global, 3)));
-  require(rank >= 0 && rank < grid.ranks, ExitCode::usage,
-          fmt::format("rank is {}: must be in [0, {}), the ranks of the grid", rank, grid.ranks));
-  require(fields >= 1, ExitCode::usage, fmt::format("fields is {}: must be at least 1", fields));
+  require_argument(
+      grid.global == scheme.global, "grid",
+      fmt::format("has {} points: must be {}, as in the scheme", layout::parts_text(grid.global, 3),
+                  layout::parts_text(scheme.global, 3)));
+  require_argument(
+      rank >= 0 && rank < grid.ranks, "rank",
+      fmt::format("is {}: must be in [0, {}), the ranks of the grid", rank, grid.ranks));
+  require_argument(fields >= 1, "fields", fmt::format("is {}: must be at least 1", fields));
   for (std::size_t d = 0; d < 3; ++d) {
-    require((scheme.sides[d][0].kind == Boundary::periodic) ==
-                (scheme.sides[d][1].kind == Boundary::periodic),
-            ExitCode::usage,
-            "sides has a dimension with one periodic side: both sides or neither must be periodic");
-    require(scheme.stencil.radius[static_cast<int>(d)] == 0 ||
-                static_cast<int>(d) >= 3 - scheme.stencil.dims,
-            ExitCode::usage, "stencil has a radius in a dimension beyond its dims: must be 0");
+    require_argument(
+        (scheme.sides[d][0].kind == Boundary::periodic) ==
+            (scheme.sides[d][1].kind == Boundary::periodic),
+        "sides", "has a dimension with one periodic side: both sides or neither must be periodic");
+    require_argument(scheme.stencil.radius[static_cast<int>(d)] == 0 ||
+                         static_cast<int>(d) >= 3 - scheme.stencil.dims,
+                     "stencil", "has a radius in a dimension beyond its dims: must be 0");
   }
-  require(halo_steps >= 1 && halo_steps <= std::max<index_t>(1, deepest(scheme, grid)),
-          ExitCode::usage,
-          fmt::format("halo_steps is {1}: must be in [1, {0}] for the boxes of this grid",
-                      std::max<index_t>(1, deepest(scheme, grid)), halo_steps));
+  require_argument(halo_steps >= 1 && halo_steps <= std::max<index_t>(1, deepest(scheme, grid)),
+                   "halo_steps",
+                   fmt::format("is {1}: must be in [1, {0}] for the boxes of this grid",
+                               std::max<index_t>(1, deepest(scheme, grid)), halo_steps));
   return grid;
 }
 
@@ -102,9 +104,9 @@ DistributedField<T>::DistributedField(const Scheme& scheme, const layout::GridLa
 
 template <class T>
 Sweep<T> DistributedField<T>::sweep(index_t steps, int threads, index_t field) {
-  require(
-      steps >= 0 && steps <= halo_steps_, ExitCode::usage,
-      fmt::format("steps is {1}: must be in [0, {0}], the steps of the halo", halo_steps_, steps));
+  require_argument(
+      steps >= 0 && steps <= halo_steps_, "steps",
+      fmt::format("is {1}: must be in [0, {0}], the steps of the halo", halo_steps_, steps));
   return {scheme_.stencil,           scheme_.sides, scheme_.global, box_.low,
           {now(field), past(field)}, steps,         threads,        terms()};
 }

@@ -25,8 +25,8 @@ layout::GridRequest grid_request(const PlanRequest& request) {
 
 void check(const PlanRequest& request) {
   const auto at_least = [](const char* name, index_t value, index_t least) {
-    require(value >= least, ExitCode::usage,
-            fmt::format("{0} is {2}: must be at least {1}", name, least, value));
+    require_argument(value >= least, name,
+                     fmt::format("is {1}: must be at least {0}", least, value));
   };
   at_least("element_bytes", request.element_bytes, 1);
   at_least("steps", request.steps, 0);
@@ -48,12 +48,13 @@ layout::GridLayout grid_of(const PlanRequest& request) {
   }
   const Index3 parts = *request.parts;
   const int dims = request.scheme.stencil.dims;
-  require(parts.volume() <= request.ranks, ExitCode::usage,
-          fmt::format("grid {} needs {} ranks: the run has {}", layout::parts_text(parts, dims),
-                      parts.volume(), request.ranks));
-  require(fits(parts, grid_request(request)), ExitCode::usage,
-          fmt::format("grid {} makes boxes shorter than the radius of the stencil; use fewer parts",
-                      layout::parts_text(parts, dims)));
+  require_argument(parts.volume() <= request.ranks, "grid",
+                   fmt::format("{} needs {} ranks: the run has {}", layout::parts_text(parts, dims),
+                               parts.volume(), request.ranks));
+  require_argument(
+      fits(parts, grid_request(request)), "grid",
+      fmt::format("{} makes boxes shorter than the radius of the stencil; use fewer parts",
+                  layout::parts_text(parts, dims)));
   return {request.scheme.global, parts, request.ranks};
 }
 

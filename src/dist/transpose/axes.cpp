@@ -30,9 +30,9 @@ std::vector<std::uint64_t> keys_of(layout::Range range, int name, std::uint64_t 
 AxesPart axes_part(std::span<const index_t> extents, std::span<const int> axes, index_t rank,
                    index_t ranks) {
   tessera::transpose::require_permutation(extents, axes);
-  require(!axes.empty(), ExitCode::usage, "axes is empty: a permutation needs at least one axis");
-  require(rank >= 0 && rank < ranks, ExitCode::usage,
-          fmt::format("rank is {}: must be in [0, {})", rank, ranks));
+  require_argument(!axes.empty(), "axes", "is empty: a permutation needs at least one axis");
+  require_argument(rank >= 0 && rank < ranks, "rank",
+                   fmt::format("is {}: must be in [0, {})", rank, ranks));
   AxesPart part;
   part.elements = 1;
   const auto split = static_cast<std::size_t>(axes[0]);

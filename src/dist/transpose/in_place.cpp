@@ -14,16 +14,16 @@ namespace tessera::dist::transpose {
 void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix,
                         const Method& method, mpi::Phases& phases) {
   const index_t rows = matrix.rows(), cols = matrix.cols(), bytes = matrix.bytes();
-  require(matrix.layout().ranks() == comm.size(), ExitCode::usage,
-          fmt::format("matrix is distributed over {} ranks: comm has {}", matrix.layout().ranks(),
-                      comm.size()));
+  require_argument(matrix.layout().ranks() == comm.size(), "matrix",
+                   fmt::format("is distributed over {} ranks: comm has {}", matrix.layout().ranks(),
+                               comm.size()));
   for (const layout::Box& box : matrix.layout().boxes) {
-    require(box.empty() || box.cols == layout::Range{0, cols}, ExitCode::usage,
-            fmt::format("matrix has the box {}: a transpose in place needs blocks of whole rows",
-                        layout::text(box)));
+    require_argument(box.empty() || box.cols == layout::Range{0, cols}, "matrix",
+                     fmt::format("has the box {}: a transpose in place needs blocks of whole rows",
+                                 layout::text(box)));
   }
-  require(method.piece_bytes >= 1, ExitCode::usage,
-          fmt::format("piece_bytes is {}: must be at least 1", method.piece_bytes));
+  require_argument(method.piece_bytes >= 1, "piece_bytes",
+                   fmt::format("is {}: must be at least 1", method.piece_bytes));
   if (comm.size() == 1) {
     const mpi::PhaseScope scope(phases, "compute");
     const mpi::Computing computing;
@@ -31,9 +31,9 @@ void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matri
     matrix.rename(layout::row_blocks(cols, rows, 1));
     return;
   }
-  require(
-      rows == cols, ExitCode::usage,
-      "matrix is not square: must be, in place on several ranks; use one rank or a second matrix");
+  require_argument(
+      rows == cols, "matrix",
+      "is not square: must be, in place on several ranks; use one rank or a second matrix");
   const layout::Box& home = matrix.box();
   const auto steps = swap_steps(matrix.layout(), comm.rank(), method.piece_bytes / bytes);
   const auto pack = [&](const layout::Box& box, const Records& to) {

@@ -39,27 +39,29 @@ index_t bytes_of(Number number) {
 void check(const mpi::Communicator& comm, const Task& task, const Method& method) {
   for (const auto& [name, x] : {std::pair<const char*, const DistributedRecords*>("a", &task.a),
                                 std::pair<const char*, const DistributedRecords*>("b", &task.b)}) {
-    require(x->layout().ranks() == comm.size(), ExitCode::usage,
-            fmt::format("{} is distributed over {} ranks: comm has {}", name, x->layout().ranks(),
-                        comm.size()));
+    require_argument(
+        x->layout().ranks() == comm.size(), name,
+        fmt::format("is distributed over {} ranks: comm has {}", x->layout().ranks(), comm.size()));
   }
   const auto [rows, cols] = task.op == Op::transpose ? std::pair(task.a.cols(), task.a.rows())
                                                      : std::pair(task.a.rows(), task.a.cols());
-  require(task.b.rows() == rows && task.b.cols() == cols, ExitCode::usage,
-          fmt::format("b does not match op(a): op(a) is {} x {}, b is {} x {}", rows, cols,
-                      task.b.rows(), task.b.cols()));
-  require(task.a.bytes() == task.b.bytes(), ExitCode::usage,
-          fmt::format("b has records of {} bytes: must be {}, as in a", task.b.bytes(),
-                      task.a.bytes()));
-  require(&task.a != &task.b, ExitCode::usage,
-          "b is the same matrix as a, which is read while b is written; use transpose_in_place");
-  require(task.scale.plain() || bytes_of(task.scale.number) == task.b.bytes(), ExitCode::usage,
-          fmt::format("scale.number has {} bytes: must be {}, the size of a record",
-                      bytes_of(task.scale.number), task.b.bytes()));
-  require(method.piece_bytes >= 1, ExitCode::usage,
-          fmt::format("piece_bytes is {}: must be at least 1", method.piece_bytes));
-  require(method.algorithm != Algorithm::shared || task.b.shared() || comm.size() == 1,
-          ExitCode::usage, "algorithm shared needs b in shared memory; use pairwise");
+  require_argument(task.b.rows() == rows && task.b.cols() == cols, "b",
+                   fmt::format("does not match op(a): op(a) is {} x {}, b is {} x {}", rows, cols,
+                               task.b.rows(), task.b.cols()));
+  require_argument(
+      task.a.bytes() == task.b.bytes(), "b",
+      fmt::format("has records of {} bytes: must be {}, as in a", task.b.bytes(), task.a.bytes()));
+  require_argument(
+      &task.a != &task.b, "b",
+      "is the same matrix as a, which is read while b is written; use transpose_in_place");
+  require_argument(task.scale.plain() || bytes_of(task.scale.number) == task.b.bytes(),
+                   "scale.number",
+                   fmt::format("has {} bytes: must be {}, the size of a record",
+                               bytes_of(task.scale.number), task.b.bytes()));
+  require_argument(method.piece_bytes >= 1, "piece_bytes",
+                   fmt::format("is {}: must be at least 1", method.piece_bytes));
+  require_argument(method.algorithm != Algorithm::shared || task.b.shared() || comm.size() == 1,
+                   "algorithm", "shared needs b in shared memory; use pairwise");
 }
 
 }  // namespace

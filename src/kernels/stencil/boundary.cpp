@@ -52,9 +52,9 @@ std::string boundary_usage() {
 void check_on_devices(const Sides& sides) {
   for (const auto& both : sides)
     for (const Side& side : both)
-      require(info(side.kind).on_devices, ExitCode::usage,
-              fmt::format("boundary {} is not applied by GPU kernels; use {}", name(side.kind),
-                          option_or("--device cpu or a CPU kernel", "a CPU kernel")));
+      require_argument(info(side.kind).on_devices, "boundary",
+                       fmt::format("{} is not applied by GPU kernels; use {}", name(side.kind),
+                                   option_or("--device cpu or a CPU kernel", "a CPU kernel")));
 }
 
 }  // namespace tessera::stencil

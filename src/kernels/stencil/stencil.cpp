@@ -125,17 +125,18 @@ double Stencil::tap_sum() const {
 
 Stencil make_stencil(std::string name, int dims, Index3 shape, std::span<const double> weights,
                      double previous, Rule rule) {
-  require(dims >= 1 && dims <= 3, ExitCode::usage,
-          "dims is out of range: a stencil has 1, 2 or 3 dimensions");
+  require_argument(dims >= 1 && dims <= 3, "dims",
+                   "is out of range: a stencil has 1, 2 or 3 dimensions");
   for (int d = 0; d < 3; ++d) {
-    require(shape[d] >= 1 && shape[d] <= 1024 && (d >= 3 - dims || shape[d] == 1), ExitCode::usage,
-            fmt::format("stencil '{}' has a box of {} x {} x {} weights: must be 1 to 1024 in each "
-                        "of {} dimension(s)",
-                        name, shape[0], shape[1], shape[2], dims));
+    require_argument(
+        shape[d] >= 1 && shape[d] <= 1024 && (d >= 3 - dims || shape[d] == 1), "stencil",
+        fmt::format("'{}' has a box of {} x {} x {} weights: must be 1 to 1024 in each "
+                    "of {} dimension(s)",
+                    name, shape[0], shape[1], shape[2], dims));
   }
-  require(static_cast<index_t>(weights.size()) == shape.volume(), ExitCode::usage,
-          fmt::format("stencil '{}' has {} weights: its box needs {}", name, weights.size(),
-                      shape.volume()));
+  require_argument(
+      static_cast<index_t>(weights.size()) == shape.volume(), "stencil",
+      fmt::format("'{}' has {} weights: its box needs {}", name, weights.size(), shape.volume()));
   Stencil stencil{std::move(name), dims, {}, previous, rule, Form::chain, {}};
   std::size_t i = 0;
   for (index_t z = 0; z < shape[0]; ++z) {
@@ -151,9 +152,9 @@ Stencil make_stencil(std::string name, int dims, Index3 shape, std::span<const d
       }
     }
   }
-  require(!stencil.taps.empty(), ExitCode::usage,
-          fmt::format("stencil '{}' has only zero weights: at least one must be nonzero",
-                      stencil.name));
+  require_argument(
+      !stencil.taps.empty(), "stencil",
+      fmt::format("'{}' has only zero weights: at least one must be nonzero", stencil.name));
   if (is_square_box(stencil)) stencil.form = Form::box;
   return stencil;
 }
@@ -169,8 +170,8 @@ Stencil named_stencil(std::string_view name, int dims) {
     throw Error(ExitCode::usage,
                 fmt::format("unknown stencil '{}'{}", name, suggestion(name, names)));
   }
-  require(dims >= row->min_dims && dims <= row->max_dims, ExitCode::usage,
-          fmt::format("stencil '{}' is not defined in {} dimension(s)", name, dims));
+  require_argument(dims >= row->min_dims && dims <= row->max_dims, "stencil",
+                   fmt::format("'{}' is not defined in {} dimension(s)", name, dims));
   std::string own(name);
   if (name == "heat") return cross(own, dims, 1 - 2 * dims * 0.125, 0.125);
   if (name == "laplace") return cross(own, dims, 0, 0.5 / dims);

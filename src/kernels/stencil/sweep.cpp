@@ -18,33 +18,33 @@ constexpr index_t page_bytes = 4096;
 }  // namespace
 
 void check_stencil(const Stencil& stencil, const Sides& sides, int dims) {
-  require(dims == stencil.dims, ExitCode::usage,
-          fmt::format("stencil '{}' has {} dimension(s): the field has {}", stencil.name,
-                      stencil.dims, dims));
+  require_argument(
+      dims == stencil.dims, "stencil",
+      fmt::format("'{}' has {} dimension(s): the field has {}", stencil.name, stencil.dims, dims));
   for (const auto& [low, high] : sides) {
-    require(
-        (low.kind == Boundary::periodic) == (high.kind == Boundary::periodic), ExitCode::usage,
-        "boundary is periodic on one side of a dimension: both sides or neither must be periodic");
+    require_argument(
+        (low.kind == Boundary::periodic) == (high.kind == Boundary::periodic), "boundary",
+        "is periodic on one side of a dimension: both sides or neither must be periodic");
   }
 }
 
 template <class T>
 void check(const Sweep<T>& sweep) {
   check_stencil(sweep.stencil, sweep.sides, sweep.level[0].dims);
-  require(sweep.steps >= 0, ExitCode::usage, "steps is negative: must be at least 0");
-  require(sweep.threads >= 1, ExitCode::usage, "threads is less than 1: must be at least 1");
+  require_argument(sweep.steps >= 0, "steps", "is negative: must be at least 0");
+  require_argument(sweep.threads >= 1, "threads", "is less than 1: must be at least 1");
   const auto& [now, next] = sweep.level;
-  require(now.extent == next.extent && now.stride == next.stride, ExitCode::usage,
-          "level has two fields of different extents or strides: must be equal");
-  require(now.extent.volume() == 0 || (now.data != nullptr && next.data != nullptr),
-          ExitCode::usage, "level has a null data pointer: both fields need memory");
-  require(now.data != next.data || now.extent.volume() == 0, ExitCode::usage,
-          "level has the same memory twice: both fields need separate memory");
+  require_argument(now.extent == next.extent && now.stride == next.stride, "level",
+                   "has two fields of different extents or strides: must be equal");
+  require_argument(now.extent.volume() == 0 || (now.data != nullptr && next.data != nullptr),
+                   "level", "has a null data pointer: both fields need memory");
+  require_argument(now.data != next.data || now.extent.volume() == 0, "level",
+                   "has the same memory twice: both fields need separate memory");
   for (int d = 0; d < 3; ++d) {
-    require(sweep.origin[d] >= 0 && now.extent[d] >= 0 &&
-                sweep.origin[d] + now.extent[d] <= sweep.global[d],
-            ExitCode::usage,
-            "origin places the box outside of the field: origin + extent must be at most global");
+    require_argument(sweep.origin[d] >= 0 && now.extent[d] >= 0 &&
+                         sweep.origin[d] + now.extent[d] <= sweep.global[d],
+                     "origin",
+                     "places the box outside of the field: origin + extent must be at most global");
   }
 }
 
@@ -86,9 +86,9 @@ void keep_given(const Sweep<T>& sweep) {
 
 void check_terms(const Stencil& stencil, const TermSet& terms) {
   const bool only_mask = terms.count() == (terms.has(Term::mask) ? 1 : 0);
-  require(
-      stencil.rule == Rule::linear || only_mask, ExitCode::usage,
-      fmt::format("stencil '{}' is not a weighted sum: only a mask (--fill mask) is supported, not "
+  require_argument(
+      stencil.rule == Rule::linear || only_mask, "stencil",
+      fmt::format("'{}' is not a weighted sum: only a mask (--fill mask) is supported, not "
                   "coefficients, source or walls",
                   stencil.name));
 }

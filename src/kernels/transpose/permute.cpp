@@ -79,20 +79,20 @@ void turn_slices(const Rearrangement& task, const std::byte* from, std::byte* to
 }  // namespace
 
 void require_permutation(std::span<const index_t> shape, std::span<const int> axes) {
-  require(axes.size() == shape.size() && axes.size() <= max_rank, ExitCode::usage,
-          fmt::format("axes has {} elements: must be {}, as in the array, and at most {}",
-                      axes.size(), shape.size(), max_rank));
+  require_argument(axes.size() == shape.size() && axes.size() <= max_rank, "axes",
+                   fmt::format("has {} elements: must be {}, as in the array, and at most {}",
+                               axes.size(), shape.size(), max_rank));
   bool seen[max_rank] = {};
   for (const int axis : axes) {
     const bool once = axis >= 0 && axis < static_cast<int>(axes.size()) && !seen[axis];
-    require(once, ExitCode::usage,
-            fmt::format("axes is {{{}}}: must have each of 0 .. {} once", fmt::join(axes, ", "),
-                        axes.size() - 1));
+    require_argument(once, "axes",
+                     fmt::format("is {{{}}}: must have each of 0 .. {} once", fmt::join(axes, ", "),
+                                 axes.size() - 1));
     seen[axis] = true;
   }
   for (const index_t extent : shape)
-    require(extent >= 0, ExitCode::usage,
-            fmt::format("shape has an extent of {}: must be at least 0", extent));
+    require_argument(extent >= 0, "shape",
+                     fmt::format("has an extent of {}: must be at least 0", extent));
 }
 
 Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t bytes) {
@@ -134,7 +134,7 @@ Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t 
 void permute(std::span<const index_t> shape, std::span<const int> axes, index_t bytes,
              const std::byte* from, std::byte* to, const Tuning& tuning) {
   require_permutation(shape, axes);
-  require(bytes >= 1, ExitCode::usage, fmt::format("bytes is {}: must be at least 1", bytes));
+  require_argument(bytes >= 1, "bytes", fmt::format("is {}: must be at least 1", bytes));
   for (const index_t extent : shape) {
     if (extent == 0) return;
   }
