@@ -41,7 +41,7 @@ tessera_add_packages tool library run header report python test
 tessera_show_names() { # need or package...
   awk -v wanted=" $* " '
     function row(need, apt, dnf, spack, conda) {
-      printf "  %-11s%-20s%-19s%-14s%s\n", need, apt, dnf, spack, conda
+      printf "  %-11s%-21s%-19s%-14s%s\n", need, apt, dnf, spack, conda
     }
     $2 == "need" { row("", "apt", "dnf", "Spack", "conda") }
     !/^#/ && (index(wanted, " " $1 " ") || index(wanted, " " $3 " ")) {

@@ -25,6 +25,9 @@ std::string human_bytes(double bytes) {
 
 std::string human_seconds(double seconds) {
   if (seconds == 0) return "0 s";
+  constexpr double hour = 3600, day = 24 * hour;
+  if (std::abs(seconds) >= 2 * day) return human_number(seconds / day) + " days";
+  if (std::abs(seconds) >= 2 * hour) return human_number(seconds / hour) + " h";
   if (std::abs(seconds) >= 1) return human_number(seconds) + " s";
   if (std::abs(seconds) >= 1e-3) return human_number(seconds * 1e3) + " ms";
   if (std::abs(seconds) >= 1e-6) return human_number(seconds * 1e6) + " us";

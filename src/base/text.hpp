@@ -17,7 +17,7 @@ template <std::integral I>
 [[nodiscard]] std::string human_bytes(I bytes) {
   return human_bytes(static_cast<double>(bytes));
 }
-/// Formats a duration: "1.23 s", "45.6 ms", "7.8 us".
+/// Formats a duration: "2.35 days", "11.2 h", "1.23 s", "45.6 ms", "7.8 us".
 [[nodiscard]] std::string human_seconds(double seconds);
 /// Formats a number to about three significant digits: "12.3", "0.0456", "1234"; with an exponent
 /// below 1e-3 and from 1e7 on.

@@ -128,6 +128,9 @@ TEST(Text, HumanQuantitiesHaveUnits) {
   EXPECT_EQ(human_bytes(std::ldexp(5, 60)), "5 EiB");
   EXPECT_EQ(human_seconds(0.0456), "45.6 ms");
   EXPECT_EQ(human_seconds(2), "2 s");
+  EXPECT_EQ(human_seconds(7199), "7199 s");
+  EXPECT_EQ(human_seconds(7200), "2 h");
+  EXPECT_EQ(human_seconds(2769117), "32.0 days");
   EXPECT_EQ(counted(0, "rank"), "0 ranks");
   EXPECT_EQ(counted(1, "rank"), "1 rank");
 }
