@@ -1,5 +1,6 @@
 #include "mpi/runtime.hpp"
 
+#include <dlfcn.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -56,8 +57,8 @@ void write_text(const char* text) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
-/// Reports a crash in one line by async-signal-safe writes, then re-raises the signal; exits with
-/// ExitCode::io if a mapped file has lost its pages.
+/// Reports a crash in one line by async-signal-safe writes, then re-raises the signal, whose action
+/// is the default again; exits with ExitCode::io if a mapped file has lost its pages.
 void report_crash(int number, siginfo_t* about, void*) {
   const bool cut = number == SIGBUS && about->si_code == BUS_ADRERR;
   const char* const name = number == SIGSEGV  ? "segmentation fault"
@@ -71,17 +72,25 @@ void report_crash(int number, siginfo_t* about, void*) {
   write_text(current_phase());
   write_text(cut ? "): a file in use was cut short, or /dev/shm is full\n" : ")\n");
   if (cut) _exit(static_cast<int>(ExitCode::io));
-  std::signal(number, SIG_DFL);
   std::raise(number);
 }
 
-/// Returns the crash signals without a handler (a sanitizer installs some). To be called before
-/// MPI_Init, after which the MPI library handles those and prints a page of stack.
+/// Returns whether UCX handles a signal, as it does from its loading on: MPICH links it.
+bool is_of_ucx(const struct sigaction& action) {
+  Dl_info place{};
+  return dladdr(reinterpret_cast<void*>(action.sa_handler), &place) != 0 &&
+         std::strstr(place.dli_fname, "/libucs.so") != nullptr;
+}
+
+/// Returns the crash signals without a handler (a sanitizer installs some) or with that of a
+/// communication library. To be called before MPI_Init, after which the MPI library handles those
+/// and prints a page of stack.
 std::vector<int> uncared_crashes() {
   std::vector<int> uncared;
   for (const int number : crashes) {
     struct sigaction action {};
-    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL)
+    if (sigaction(number, nullptr, &action) == 0 &&
+        (action.sa_handler == SIG_DFL || is_of_ucx(action)))
       uncared.push_back(number);
   }
   return uncared;
@@ -99,7 +108,7 @@ void report_crashes(const std::vector<int>& numbers) {
   sigaltstack(&other, nullptr);
   struct sigaction action {};
   action.sa_sigaction = report_crash;
-  action.sa_flags = SA_ONSTACK | SA_SIGINFO;
+  action.sa_flags = SA_ONSTACK | SA_SIGINFO | SA_RESETHAND;
   for (const int number : numbers) sigaction(number, &action, nullptr);
 }
 
