@@ -53,17 +53,22 @@ function(tessera_layer name)
 endfunction()
 
 # tessera_isa_source(<target> <file>): compiles the file once for each instruction set, with
-# TESSERA_ISA naming the namespace (baseline, avx2, avx512) that it must put its functions in. Such
+# TESSERA_ISA naming the namespace (baseline, bits256, bits512: src/machine/isa.hpp) that it must put
+# its functions in. Such
 # a file must not instantiate inline functions or templates of others: the linker keeps one copy of
 # those, perhaps that of AVX-512 (tests/isa_symbols.cmake checks it).
-set(TESSERA_ISA_FLAGS_avx2 -mavx2 -mfma -mbmi2 -mf16c)
-set(TESSERA_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mfma -mbmi2
-  -mf16c
-                             -mprefer-vector-width=512)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(TESSERA_ISA_FLAGS_bits256 -mavx2 -mfma -mbmi2 -mf16c)
+  set(TESSERA_ISA_FLAGS_bits512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mfma -mbmi2
+    -mf16c -mprefer-vector-width=512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(TESSERA_ISA_FLAGS_bits256 -march=armv8.2-a+sve -msve-vector-bits=256)
+  set(TESSERA_ISA_FLAGS_bits512 -march=armv8.2-a+sve -msve-vector-bits=512)
+endif()
 function(tessera_isa_source target file)
   set(sets baseline)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    list(APPEND sets avx2 avx512)
+  if(DEFINED TESSERA_ISA_FLAGS_bits512)
+    list(APPEND sets bits256 bits512)
   endif()
   cmake_path(GET file STEM stem)
   cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE source)

@@ -29,7 +29,9 @@ constexpr std::array codes{
 
 constexpr std::array names{
     Variable{"OMP_NUM_THREADS", "Threads of a rank where --threads is 0."},
-    Variable{"TESSERA_ISA", "Limit the instruction set: baseline, avx2 or avx512."},
+    Variable{"TESSERA_ISA",
+             "Limit the instruction set: baseline, avx2 or avx512; on aarch64 baseline, sve256 or "
+             "sve512."},
     Variable{"TESSERA_LAUNCHER", "Launcher of jobs: mpirun, a path to one, or srun."},
     Variable{"TESSERA_MACHINE_FILE",
              "File of the measured peak rates (default ~/.cache/tessera/HOST.toml)."},

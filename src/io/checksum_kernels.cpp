@@ -5,15 +5,8 @@
 
 #include <cstring>
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
-
 #include "base/hash.hpp"
-
-#ifndef TESSERA_ISA
-#define TESSERA_ISA baseline
-#endif
+#include "base/simd/vector.hpp"
 
 namespace tessera::io::TESSERA_ISA {
 namespace {

@@ -25,10 +25,10 @@ inline constexpr index_t block_bytes = 512;  // the words of a block have a tabl
 namespace baseline {
 TESSERA_IO_CHECKSUM_KERNELS;
 }
-namespace avx2 {
+namespace bits256 {
 TESSERA_IO_CHECKSUM_KERNELS;
 }
-namespace avx512 {
+namespace bits512 {
 TESSERA_IO_CHECKSUM_KERNELS;
 }
 #undef TESSERA_IO_CHECKSUM_KERNELS

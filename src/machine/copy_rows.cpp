@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
+#include "base/simd/vector.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::machine {
@@ -14,18 +12,12 @@ namespace {
 
 constexpr index_t line = 64;
 
-#if defined(__SSE2__)
 /// Writes one line with streaming stores, as one full-line bus transaction.
 inline void stream_line(std::byte* to, const std::byte* from) {
-  for (index_t at = 0; at < line; at += 16)
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
-                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
+  using Words = simd::Vector<std::uint64_t>;
+  for (index_t at = 0; at < line; at += simd::vector_bytes)
+    simd::stream(to + at, simd::load<Words>(from + at));
 }
-inline void fence() { _mm_sfence(); }
-#else
-inline void stream_line(std::byte* to, const std::byte* from) { std::memcpy(to, from, line); }
-inline void fence() { __sync_synchronize(); }
-#endif
 
 void copy_streaming(const std::byte* from, std::byte* to, index_t count) {
   const auto past_line = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(to) % line);
@@ -44,14 +36,14 @@ void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int t
   const index_t run = std::min(from.cols, grain), runs = ceil_div(from.cols, run);
   const index_t tasks = ceil_div(from.rows * from.cols, grain);
   parallel(static_cast<int>(std::min<index_t>(threads, tasks)), [&] {
-    parallel_for(0, from.rows * runs, std::max<index_t>(1, grain / run),
-                 [&](index_t begin, index_t end) {
-                   for (index_t number = begin; number < end; ++number) {
-                     const index_t i = number / runs, j = number % runs * run;
-                     copy_streaming(&from(i, j), &to(i, j), std::min(run, from.cols - j));
-                   }
-                   fence();  // before the copy is announced to another thread or the device
-                 });
+    parallel_for(
+        0, from.rows * runs, std::max<index_t>(1, grain / run), [&](index_t begin, index_t end) {
+          for (index_t number = begin; number < end; ++number) {
+            const index_t i = number / runs, j = number % runs * run;
+            copy_streaming(&from(i, j), &to(i, j), std::min(run, from.cols - j));
+          }
+          simd::fence_streams();  // before the copy is announced to another thread or the device
+        });
   });
 }
 

@@ -1,32 +1,40 @@
 #pragma once
 // Instruction sets for which leaf kernels are compiled; one is selected at run time, once.
 
+#include <span>
 #include <string_view>
 
 namespace tessera::machine {
 
-enum class Isa { baseline, avx2, avx512 };
+/// By the width of vectors: x86-64 has SSE2, AVX2 and AVX-512, aarch64 NEON and SVE of 256 and 512
+/// bits, other processors what the compiler takes for the first.
+enum class Isa { baseline, bits256, bits512 };
 
-/// Returns the best set of this processor and build, or the lower one named by TESSERA_ISA
-/// (baseline, avx2, avx512). Throws Error(usage) if TESSERA_ISA is invalid or not supported here.
+/// Returns the best set of this processor and build, or another one of them named by TESSERA_ISA
+/// (those of isa_names()). Throws Error(usage) if TESSERA_ISA is invalid or not supported here.
 [[nodiscard]] Isa isa();
+/// Returns whether this processor and build have a set.
+[[nodiscard]] bool supports(Isa isa);
 [[nodiscard]] std::string_view name(Isa isa);
+/// Returns the names of the sets of this build: baseline, avx2, avx512 on x86-64.
+[[nodiscard]] std::span<const std::string_view> isa_names();
 
 /// Returns the argument that `isa` selects.
 template <class T>
-[[nodiscard]] constexpr const T& of_isa(Isa isa, const T& baseline, const T& avx2,
-                                        const T& avx512) {
-  if (isa == Isa::avx512) return avx512;
-  return isa == Isa::avx2 ? avx2 : baseline;
+[[nodiscard]] constexpr const T& of_isa(Isa isa, const T& baseline, const T& bits256,
+                                        const T& bits512) {
+  if (isa == Isa::bits512) return bits512;
+  return isa == Isa::bits256 ? bits256 : baseline;
 }
 
 }  // namespace tessera::machine
 
-/// Selects the function or object `name` of `isa` among the namespaces baseline, avx2 and avx512,
-/// for which tessera_isa_source compiles it. Builds for other processors have baseline only.
+/// Selects the function or object `name` of `isa` among the namespaces baseline, bits256 and
+/// bits512, for which tessera_isa_source compiles it. Builds for processors other than x86-64 and
+/// aarch64 have baseline only.
 #ifdef TESSERA_ONLY_BASELINE
 #define TESSERA_OF_ISA(isa, name) (static_cast<void>(isa), baseline::name)
 #else
 #define TESSERA_OF_ISA(isa, name) \
-  ::tessera::machine::of_isa(isa, baseline::name, avx2::name, avx512::name)
+  ::tessera::machine::of_isa(isa, baseline::name, bits256::name, bits512::name)
 #endif

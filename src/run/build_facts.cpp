@@ -24,11 +24,8 @@ std::string compiler() {
 }
 
 std::vector<std::string> compiled_sets() {
-#ifdef TESSERA_ONLY_BASELINE
-  return {"baseline"};
-#else
-  return {"baseline", "avx2", "avx512"};
-#endif
+  const auto names = machine::isa_names();
+  return {names.begin(), names.end()};
 }
 
 /// Returns why the library cannot be used; null if it can.

@@ -62,7 +62,7 @@ struct Blas {
 /// BENCH_BLIS_ARCH_TYPE select others. The libraries read them when loaded, before main: hence the
 /// re-execution.
 inline void choose_kernels_of_peers(char** argv) {
-  if (machine::isa() != machine::Isa::avx512 || std::getenv("TESSERA_BENCH_AGAIN") != nullptr)
+  if (machine::isa() != machine::Isa::bits512 || std::getenv("TESSERA_BENCH_AGAIN") != nullptr)
     return;
   const auto choose = [](const char* variable, const char* wish, const char* usual) {
     const char* const wanted = std::getenv(wish);

@@ -59,9 +59,9 @@ TEST(TracedMatmul, CountsWhatTheLeafReallyLoads) {
   // A step over k loads an element of A per row and a vector of B per vector column of the register
   // block. The rest is packing.
   const auto& block = matmul::leaf_kernels<double>(machine::isa());
-  const index_t lanes = machine::isa() == machine::Isa::avx512 ? 8
-                        : machine::isa() == machine::Isa::avx2 ? 4
-                                                               : 2;
+  const index_t lanes = machine::isa() == machine::Isa::bits512   ? 8
+                        : machine::isa() == machine::Isa::bits256 ? 4
+                                                                  : 2;
   const auto loads = static_cast<double>(block.mr + block.nr / lanes);
   const double leaf = 192.0 * 192 * 192 * loads / static_cast<double>(block.mr * block.nr);
   Problem problem = matmul_problem("cache_oblivious", 192);

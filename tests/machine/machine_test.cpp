@@ -253,12 +253,17 @@ TEST(ForkJoin, CarriesTheExceptionOutOfATaskOnceTheOtherSideIsDone) {
   }
 }
 
-TEST(Isa, HasAName) { EXPECT_FALSE(name(isa()).empty()); }
+TEST(Isa, IsOneThatTheProcessorHas) {
+  EXPECT_TRUE(supports(isa()));
+  EXPECT_TRUE(supports(Isa::baseline));
+  EXPECT_EQ(isa_names()[0], "baseline");
+  EXPECT_EQ(std::count(isa_names().begin(), isa_names().end(), name(isa())), 1);
+}
 
 TEST(Isa, NamesTheOneOfThree) {
   EXPECT_EQ(of_isa(Isa::baseline, 1, 2, 3), 1);
-  EXPECT_EQ(of_isa(Isa::avx2, 1, 2, 3), 2);
-  EXPECT_EQ(of_isa(Isa::avx512, 1, 2, 3), 3);
+  EXPECT_EQ(of_isa(Isa::bits256, 1, 2, 3), 2);
+  EXPECT_EQ(of_isa(Isa::bits512, 1, 2, 3), 3);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // The passes of multiply_vectors over rows and columns. Compiled once per instruction set
 // (tessera_isa_source), so the sets must not share symbols.
 
+#include "base/simd/number.hpp"
+#include "base/simd/reduce.hpp"
 #include "kernels/matmul/checksum_leaf.hpp"
-#include "kernels/simd/number.hpp"
-#include "kernels/simd/reduce.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {

@@ -15,8 +15,8 @@
   }
 
 TESSERA_DECLARE(baseline)
-TESSERA_DECLARE(avx2)
-TESSERA_DECLARE(avx512)
+TESSERA_DECLARE(bits256)
+TESSERA_DECLARE(bits512)
 #undef TESSERA_DECLARE
 
 namespace tessera::matmul {

@@ -1,9 +1,9 @@
 #pragma once
 // Products of a few columns, with four rows per vector. Only for leaf_kernels.hpp.
 
+#include "base/simd/number.hpp"
+#include "base/simd/transpose.hpp"
 #include "kernels/matmul/leaf.hpp"
-#include "kernels/simd/number.hpp"
-#include "kernels/simd/transpose.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {

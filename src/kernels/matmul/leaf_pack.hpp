@@ -1,9 +1,9 @@
 #pragma once
 // The shape of the micro-tile, and packing of operands for it. Only for leaf_kernels.hpp.
 
+#include "base/simd/number.hpp"
+#include "base/simd/transpose.hpp"
 #include "kernels/matmul/leaf.hpp"
-#include "kernels/simd/number.hpp"
-#include "kernels/simd/transpose.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {

@@ -185,7 +185,7 @@ class Product {
   /// = 641, 0.87 of peak instead of 0.92. Instruction sets with fewer registers and slow partial
   /// loads run up to 1.3 times as long.
   [[nodiscard]] bool reads_in_place() const {
-    if (machine::isa() != machine::Isa::avx512 || (m_ > tallest_in_place && !is_tiny_b()))
+    if (machine::isa() != machine::Isa::bits512 || (m_ > tallest_in_place && !is_tiny_b()))
       return false;
     constexpr index_t page = 4096, line = 64;
     const index_t row = b_.row * static_cast<index_t>(sizeof(T));
@@ -207,7 +207,7 @@ class Product {
   /// ahead, cost less than a packed copy. Both wider products and longer rows lose 1 to 3 %: rows
   /// of a tile conflict in the second-level cache.
   [[nodiscard]] bool reads_rows_of_a() const {
-    return machine::isa() == machine::Isa::avx512 && a_.step == 1 &&
+    return machine::isa() == machine::Isa::bits512 && a_.step == 1 &&
            (is_slim() || (a_.row <= 1200 && n_ <= 1200));
   }
 
@@ -216,7 +216,7 @@ class Product {
   /// would cost as much as for a square, with less reuse.
   [[nodiscard]] bool is_slim() const {
     constexpr index_t least = direct / 2;  // 64: unpacked b is as fast
-    return !is_complex<T> && machine::isa() == machine::Isa::avx512 && a_.step == 1 &&
+    return !is_complex<T> && machine::isa() == machine::Isa::bits512 && a_.step == 1 &&
            a_.row > 1200 && m_ >= direct && least < n_ && n_ <= slim<T>;
   }
 

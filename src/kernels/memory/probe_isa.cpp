@@ -1,8 +1,8 @@
 // The probe loops of one instruction set. Compiled once per instruction set (tessera_isa_source),
 // so the sets must not share symbols.
 
+#include "base/simd/number.hpp"
 #include "kernels/memory/probe_leaf.hpp"
-#include "kernels/simd/number.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {

@@ -5,10 +5,10 @@
 namespace tessera::baseline {
 const memory::ProbeKernels& probe_kernels();
 }
-namespace tessera::avx2 {
+namespace tessera::bits256 {
 const memory::ProbeKernels& probe_kernels();
 }
-namespace tessera::avx512 {
+namespace tessera::bits512 {
 const memory::ProbeKernels& probe_kernels();
 }
 

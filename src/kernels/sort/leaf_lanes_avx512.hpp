@@ -4,9 +4,9 @@
 
 #include <type_traits>
 
-#include "kernels/simd/arithmetic.hpp"
-#include "kernels/simd/mask_avx512.hpp"
-#include "kernels/simd/reduce.hpp"
+#include "base/simd/arithmetic.hpp"
+#include "base/simd/mask_avx512.hpp"
+#include "base/simd/reduce.hpp"
 #include "kernels/sort/key.hpp"
 #include "kernels/sort/leaf.hpp"
 

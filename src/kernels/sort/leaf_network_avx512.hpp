@@ -8,7 +8,7 @@
 
 #include <utility>
 
-#include "kernels/simd/transpose.hpp"
+#include "base/simd/transpose.hpp"
 #include "kernels/sort/leaf_lanes_avx512.hpp"
 
 namespace tessera::sort::avx512 {

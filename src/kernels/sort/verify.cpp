@@ -38,7 +38,7 @@ Looked look(const std::uint64_t* raw, index_t n, std::uint64_t before,
 // Row sizes that are digested before they are hashed with their indices or words with their places:
 // 100 bytes 17 -> 33 GB/s in a first-level cache (Emerald Rapids). Only on processors with
 // carry-less multiplication.
-#ifdef TESSERA_ONLY_BASELINE
+#ifndef __x86_64__
 constexpr index_t least_digested = 64, most_digested = 0;
 #else
 constexpr index_t least_digested = 64, most_digested = 1024;

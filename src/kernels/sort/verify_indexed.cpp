@@ -1,8 +1,8 @@
 // Hashes of rows with their indices, compiled once per instruction set. A word of a row is hashed
 // as a key is, after adding a multiple of the row's index and one of the word's place in it.
 
-#include "kernels/simd/shuffle.hpp"
-#include "kernels/simd/tail.hpp"
+#include "base/simd/shuffle.hpp"
+#include "base/simd/tail.hpp"
 #include "kernels/sort/verify_vectors.hpp"
 
 namespace tessera::sort::TESSERA_ISA {

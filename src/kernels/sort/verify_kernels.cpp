@@ -2,7 +2,7 @@
 // every line read once. The map of keys is repeated here, because its inline functions must not be
 // emitted from this file.
 
-#include "kernels/simd/shuffle.hpp"
+#include "base/simd/shuffle.hpp"
 #include "kernels/sort/verify_vectors.hpp"
 
 namespace tessera::sort::TESSERA_ISA {

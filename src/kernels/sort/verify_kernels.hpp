@@ -80,10 +80,10 @@ struct Looked {
 namespace baseline {
 TESSERA_SORT_VERIFY_KERNELS;
 }
-namespace avx2 {
+namespace bits256 {
 TESSERA_SORT_VERIFY_KERNELS;
 }
-namespace avx512 {
+namespace bits512 {
 TESSERA_SORT_VERIFY_KERNELS;
 }
 #undef TESSERA_SORT_VERIFY_KERNELS

@@ -2,8 +2,8 @@
 // Vectors of keys and the hash of words, private to the files of the checks. All of it has internal
 // linkage: other files must not link to it.
 
-#include "kernels/simd/arithmetic.hpp"
-#include "kernels/simd/reduce.hpp"
+#include "base/simd/arithmetic.hpp"
+#include "base/simd/reduce.hpp"
 #include "kernels/sort/verify_kernels.hpp"
 
 namespace tessera::sort::TESSERA_ISA {

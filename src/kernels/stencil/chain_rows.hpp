@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "kernels/simd/number.hpp"
-#include "kernels/simd/shuffle.hpp"
+#include "base/simd/number.hpp"
+#include "base/simd/shuffle.hpp"
 #include "kernels/stencil/rows.hpp"
 
 // Kernels load whole vectors around a row. Other tasks may be writing some of those lanes, which

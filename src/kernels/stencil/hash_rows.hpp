@@ -19,15 +19,15 @@ std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first);
 }  // namespace baseline
-namespace avx2 {
+namespace bits256 {
 std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first);
-}  // namespace avx2
-namespace avx512 {
+}  // namespace bits256
+namespace bits512 {
 std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first);
-}  // namespace avx512
+}  // namespace bits512
 
 }  // namespace tessera::stencil

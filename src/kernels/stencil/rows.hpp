@@ -59,15 +59,15 @@ RowKernel<float> row_kernel_f32(const KernelKey& key);
 RowKernel<double> row_kernel_f64(const KernelKey& key);
 RowKernel<Half> row_kernel_f16(const KernelKey& key);
 }  // namespace baseline
-namespace avx2 {
+namespace bits256 {
 RowKernel<float> row_kernel_f32(const KernelKey& key);
 RowKernel<double> row_kernel_f64(const KernelKey& key);
 RowKernel<Half> row_kernel_f16(const KernelKey& key);
-}  // namespace avx2
-namespace avx512 {
+}  // namespace bits256
+namespace bits512 {
 RowKernel<float> row_kernel_f32(const KernelKey& key);
 RowKernel<double> row_kernel_f64(const KernelKey& key);
 RowKernel<Half> row_kernel_f16(const KernelKey& key);
-}  // namespace avx512
+}  // namespace bits512
 
 }  // namespace tessera::stencil

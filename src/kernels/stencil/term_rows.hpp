@@ -35,13 +35,13 @@ namespace baseline {
 TermKernel<float> term_kernel_f32(const TermKey& key);
 TermKernel<double> term_kernel_f64(const TermKey& key);
 }  // namespace baseline
-namespace avx2 {
+namespace bits256 {
 TermKernel<float> term_kernel_f32(const TermKey& key);
 TermKernel<double> term_kernel_f64(const TermKey& key);
-}  // namespace avx2
-namespace avx512 {
+}  // namespace bits256
+namespace bits512 {
 TermKernel<float> term_kernel_f32(const TermKey& key);
 TermKernel<double> term_kernel_f64(const TermKey& key);
-}  // namespace avx512
+}  // namespace bits512
 
 }  // namespace tessera::stencil

@@ -17,10 +17,10 @@ using ChecksumRow = std::uint64_t(const std::byte* row, index_t count, index_t b
 namespace baseline {
 ChecksumRow checksum_row;
 }
-namespace avx2 {
+namespace bits256 {
 ChecksumRow checksum_row;
 }
-namespace avx512 {
+namespace bits512 {
 ChecksumRow checksum_row;
 }
 

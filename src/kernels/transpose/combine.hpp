@@ -16,10 +16,10 @@ struct CombineSet {
 namespace baseline {
 extern const CombineSet combine_set;
 }
-namespace avx2 {
+namespace bits256 {
 extern const CombineSet combine_set;
 }
-namespace avx512 {
+namespace bits512 {
 extern const CombineSet combine_set;
 }
 

@@ -82,10 +82,10 @@ struct LeafSet {
 namespace baseline {
 extern const LeafSet leaf_set;
 }
-namespace avx2 {
+namespace bits256 {
 extern const LeafSet leaf_set;
 }
-namespace avx512 {
+namespace bits512 {
 extern const LeafSet leaf_set;
 }
 

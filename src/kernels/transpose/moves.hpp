@@ -1,9 +1,9 @@
 #pragma once
 // Vector loads and stores of the leaf, which traces intercept. Only for files compiled per
-// instruction set, as all of kernels/simd/.
+// instruction set, as all of base/simd/.
 
-#include "kernels/simd/shuffle.hpp"
-#include "kernels/simd/transpose.hpp"
+#include "base/simd/shuffle.hpp"
+#include "base/simd/transpose.hpp"
 
 // A file that traces the leaf's accesses defines these macros first.
 #ifndef TESSERA_LOADED

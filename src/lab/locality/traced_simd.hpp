@@ -6,7 +6,7 @@
 #define TESSERA_TRACED_BYTES 16
 #endif
 
-#include "kernels/simd/number.hpp"
+#include "base/simd/number.hpp"
 #include "lab/locality/lanes.hpp"
 #include "lab/locality/traced.hpp"
 

@@ -14,8 +14,8 @@ namespace {
 
 template <class F>
 void for_each_set(const F& f) {
-  for (const auto isa : {machine::Isa::baseline, machine::Isa::avx2, machine::Isa::avx512}) {
-    if (isa <= machine::isa()) f(probe_kernels(isa));
+  for (const auto isa : {machine::Isa::baseline, machine::Isa::bits256, machine::Isa::bits512}) {
+    if (machine::supports(isa)) f(probe_kernels(isa));
   }
 }
 

@@ -3,7 +3,7 @@
 // values.
 
 #include "base/half.hpp"
-#include "kernels/simd/tail.hpp"
+#include "base/simd/tail.hpp"
 
 namespace tessera::simd {
 namespace {

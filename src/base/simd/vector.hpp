@@ -35,6 +35,9 @@ inline constexpr int registers = 32;
 #elif defined(__AVX2__)
 inline constexpr index_t vector_bytes = 32;
 inline constexpr int registers = 16;
+#elif defined(__ARM_FEATURE_SVE_BITS) && __ARM_FEATURE_SVE_BITS > 0  // of one length
+inline constexpr index_t vector_bytes = __ARM_FEATURE_SVE_BITS / 8;
+inline constexpr int registers = 32;
 #elif defined(__aarch64__)
 inline constexpr index_t vector_bytes = 16;
 inline constexpr int registers = 32;

@@ -1,7 +1,7 @@
 #pragma once
 // Reductions of vectors to one value.
 
-#include "kernels/simd/shuffle.hpp"
+#include "base/simd/shuffle.hpp"
 
 namespace tessera::simd {
 namespace {
@@ -35,7 +35,9 @@ TESSERA_INLINE unsigned less_bits(Vector<std::uint64_t> a, Vector<std::uint64_t>
 #elif defined(__AVX2__)
   return static_cast<unsigned>(_mm256_movemask_pd(reinterpret_cast<__m256d>(a < b)));
 #else
-  return unsigned{a[0] < b[0]} | unsigned{a[1] < b[1]} << 1;
+  unsigned bits = 0;
+  for (int i = 0; i < lanes_of<Vector<std::uint64_t> >; ++i) bits |= unsigned{a[i] < b[i]} << i;
+  return bits;
 #endif
 }
 TESSERA_INLINE unsigned equal_bits(Vector<std::uint64_t> a, Vector<std::uint64_t> b) {
@@ -44,7 +46,9 @@ TESSERA_INLINE unsigned equal_bits(Vector<std::uint64_t> a, Vector<std::uint64_t
 #elif defined(__AVX2__)
   return static_cast<unsigned>(_mm256_movemask_pd(reinterpret_cast<__m256d>(a == b)));
 #else
-  return unsigned{a[0] == b[0]} | unsigned{a[1] == b[1]} << 1;
+  unsigned bits = 0;
+  for (int i = 0; i < lanes_of<Vector<std::uint64_t> >; ++i) bits |= unsigned{a[i] == b[i]} << i;
+  return bits;
 #endif
 }
 
@@ -57,7 +61,9 @@ TESSERA_INLINE bool any(V v) {
   return _mm256_testz_si256(reinterpret_cast<__m256i>(v), reinterpret_cast<__m256i>(v)) == 0;
 #else
   const auto words = bits_as<std::uint64_t>(v);
-  return (words[0] | words[1]) != 0;
+  std::uint64_t bits = 0;
+  for (int i = 0; i < lanes_of<decltype(words)>; ++i) bits |= words[i];
+  return bits != 0;
 #endif
 }
 

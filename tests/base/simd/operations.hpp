@@ -74,9 +74,9 @@ struct Operations {
 namespace tessera::baseline {
 extern const simd_test::Operations simd_operations;
 }
-namespace tessera::avx2 {
+namespace tessera::bits256 {
 extern const simd_test::Operations simd_operations;
 }
-namespace tessera::avx512 {
+namespace tessera::bits512 {
 extern const simd_test::Operations simd_operations;
 }

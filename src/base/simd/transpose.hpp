@@ -2,7 +2,7 @@
 // Transposition in registers. A vector has 1, 2 or 4 blocks of 16 bytes. Shuffles within blocks are
 // the cheapest, so words move inside blocks and whole blocks move between vectors.
 
-#include "kernels/simd/shuffle.hpp"
+#include "base/simd/shuffle.hpp"
 
 namespace tessera::simd {
 namespace {
@@ -57,6 +57,7 @@ TESSERA_INLINE V repeat_block(const Element<V>* from) {
 #if defined(__AVX512F__)  // one load, where GCC 12 goes through the stack
   return reinterpret_cast<V>(_mm512_maskz_broadcast_f32x4(0xffff, reinterpret_cast<__m128>(one)));
 #else
+  if constexpr (blocks_of<V> == 4) return join(join(one, one), join(one, one));
   if constexpr (blocks_of<V> == 2) return join(one, one);
   if constexpr (blocks_of<V> == 1) return one;
 #endif

@@ -3,9 +3,9 @@
 // types specialise it: Half, which is stored in 16 bits, and the traced elements of lab/, which
 // report their loads and stores.
 
-#include "kernels/simd/arithmetic.hpp"
-#include "kernels/simd/half.hpp"
-#include "kernels/simd/tail.hpp"
+#include "base/simd/arithmetic.hpp"
+#include "base/simd/half.hpp"
+#include "base/simd/tail.hpp"
 
 namespace tessera::simd {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/simd/operations.hpp"
+#include "base/simd/operations.hpp"
 #include "machine/isa.hpp"
 
 namespace tessera {
@@ -19,14 +19,18 @@ using machine::Isa;
 class EveryIsa : public testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
-    if (GetParam() > machine::isa()) GTEST_SKIP() << "this machine has no " << name(GetParam());
+    if (!machine::supports(GetParam())) GTEST_SKIP() << "this machine has no wider vectors";
   }
   [[nodiscard]] const simd_test::Operations& operations() const {
     return TESSERA_OF_ISA(GetParam(), simd_operations);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Simd, EveryIsa, testing::Values(Isa::baseline, Isa::avx2, Isa::avx512),
-                         [](const auto& its) { return std::string(machine::name(its.param)); });
+INSTANTIATE_TEST_SUITE_P(Simd, EveryIsa, testing::Values(Isa::baseline, Isa::bits256, Isa::bits512),
+                         [](const auto& its) {
+                           return its.param == Isa::baseline  ? std::string("Baseline")
+                                  : its.param == Isa::bits256 ? std::string("Bits256")
+                                                              : std::string("Bits512");
+                         });
 
 /// Returns first, first + 1, ...
 template <class T>

@@ -2,7 +2,7 @@
 // Arithmetic beyond the operators: fused multiply-add, minimum and maximum, magnitudes, products of
 // half words.
 
-#include "kernels/simd/vector.hpp"
+#include "base/simd/vector.hpp"
 
 namespace tessera::simd {
 namespace {

@@ -1,12 +1,12 @@
-#include "kernels/simd/operations.hpp"
+#include "base/simd/operations.hpp"
 
-#include "kernels/simd/arithmetic.hpp"
-#include "kernels/simd/half.hpp"
-#include "kernels/simd/number.hpp"
-#include "kernels/simd/reduce.hpp"
-#include "kernels/simd/shuffle.hpp"
-#include "kernels/simd/tail.hpp"
-#include "kernels/simd/transpose.hpp"
+#include "base/simd/arithmetic.hpp"
+#include "base/simd/half.hpp"
+#include "base/simd/number.hpp"
+#include "base/simd/reduce.hpp"
+#include "base/simd/shuffle.hpp"
+#include "base/simd/tail.hpp"
+#include "base/simd/transpose.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {

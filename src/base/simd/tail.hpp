@@ -2,7 +2,7 @@
 // Partial loads and stores: the lanes of a vector inside a row at its ends. They access no other
 // memory.
 
-#include "kernels/simd/vector.hpp"
+#include "base/simd/vector.hpp"
 
 namespace tessera::simd {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "kernels/simd/vector.hpp"
+#include "base/simd/vector.hpp"
 
 namespace tessera::simd {
 namespace {

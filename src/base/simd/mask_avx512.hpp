@@ -1,7 +1,7 @@
 #pragma once
 // Masked operations on vectors of 32- or 64-bit words. AVX-512 only.
 
-#include "kernels/simd/tail.hpp"
+#include "base/simd/tail.hpp"
 
 namespace tessera::simd {
 namespace {
