@@ -162,17 +162,19 @@ struct Star {
       u.before[j] = V::load(in + j * stride + from - V::lanes);
       u.here[j] = V::load(in + j * stride + from);
     }
+    const index_t whole = to < n ? to : n - V::lanes + 1;
     index_t x = from;
-    if (x < 0) {
+    while (true) {  // one call for both ends of the row: the code of a step is large
+      if (x >= 0) {
+        for (; x < whole; x += V::lanes) {
+          if constexpr (through) prefetch_ahead(in, stride, stride_middle, x, n, taps.far);
+          step<false>(w, past, in + x, out + x, away, u, x, n);
+        }
+      }
+      if (x >= to) break;
       step<true>(w, past, in + x, out + x, away, u, x, n);
       x += V::lanes;
     }
-    const index_t whole = to < n ? to : n - V::lanes + 1;
-    for (; x < whole; x += V::lanes) {
-      if constexpr (through) prefetch_ahead(in, stride, stride_middle, x, n, taps.far);
-      step<false>(w, past, in + x, out + x, away, u, x, n);
-    }
-    if (x < to) step<true>(w, past, in + x, out + x, away, u, x, n);
   }
 };
 
