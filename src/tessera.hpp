@@ -30,6 +30,7 @@
 #include "dist/matmul/multiply.hpp"
 #include "dist/matrix.hpp"
 #include "dist/records.hpp"
+#include "dist/relayout/relayout.hpp"
 #include "dist/sort/argsort.hpp"
 #include "dist/sort/sort.hpp"
 #include "dist/stencil/advance.hpp"

@@ -1,0 +1,119 @@
+#pragma once
+// Distributions of a matrix over ranks with any number of blocks a rank: block-cyclic ones
+// (ScaLAPACK), grids of blocks with any owners (COSTA), and one box a rank.
+
+#include <optional>
+#include <vector>
+
+#include "layout/matrix_layout.hpp"
+
+namespace tessera::layout {
+
+/// Consecutive global indices of one dimension, which are consecutive in local memory too.
+struct Segment {
+  Range global;
+  index_t local = 0;  ///< local index of global.begin
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+/// The segments of one dimension in ascending order.
+using Segments = std::vector<Segment>;
+/// Returns the number of their indices.
+[[nodiscard]] index_t count(const Segments& segments);
+
+/// One dimension of a block-cyclic distribution: blocks of `block` indices, dealt out to `parts`
+/// parts in turn from part `source` on. The first block has first_block indices (0: as many as the
+/// others). source == -1: every part holds all indices.
+struct CyclicMap {
+  index_t extent = 0;
+  index_t block = 1;
+  index_t parts = 1;
+  index_t source = 0;
+  index_t first_block = 0;
+
+  /// Returns the segments of a part within `range` of the indices; global indices are counted from
+  /// range.begin. Neighbouring blocks of a single part are joined.
+  [[nodiscard]] Segments segments(index_t part, Range range) const;
+  /// Returns the number of indices of a part.
+  [[nodiscard]] index_t size(index_t part) const;
+};
+
+/// A block-cyclic distribution over a grid of ranks, as a ScaLAPACK descriptor has it.
+struct BlockCyclic {
+  CyclicMap rows, cols;
+  std::vector<index_t> ranks = {};  ///< by place in the grid, row by row; empty: 0, 1, 2, ...
+  std::optional<Box> box = {};      ///< the submatrix that is distributed; nothing: all
+};
+
+/// A grid of blocks: block (i, j) has the rows from row_splits[i] to row_splits[i + 1], the columns
+/// likewise, and belongs to owners[i * block columns + j]. The blocks of a rank are arrays of their
+/// own, numbered row by row.
+struct BlockGrid {
+  std::vector<index_t> row_splits, col_splits;  ///< from 0 to the extent, ascending
+  std::vector<index_t> owners;
+};
+
+/// Which elements of a rows x cols matrix each rank holds and where: a list of parts, each the
+/// product of row segments and column segments in one array of the rank's memory. Several ranks may
+/// hold the same elements (replicas).
+class Distribution {
+ public:
+  struct Part {
+    index_t rank = 0;
+    index_t array = 0;     ///< of the rank's local arrays
+    index_t rows = 0;      ///< of row_segments()
+    index_t cols = 0;      ///< of col_segments()
+    bool replica = false;  ///< an earlier part has the same elements
+  };
+
+  Distribution() = default;
+  /// One box a rank, each in an array of its own.
+  explicit Distribution(const MatrixLayout& layout);
+  /// Throws Error(usage) that names the member if extents, blocks, parts, sources, ranks or box do
+  /// not fit each other or `ranks`, the number of all ranks.
+  Distribution(const BlockCyclic& cyclic, index_t ranks);
+  /// Throws Error(usage) that names the member if splits or owners do not fit.
+  Distribution(const BlockGrid& grid, index_t ranks);
+
+  [[nodiscard]] index_t rows() const { return rows_; }
+  [[nodiscard]] index_t cols() const { return cols_; }
+  [[nodiscard]] index_t ranks() const { return ranks_; }
+  [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
+  [[nodiscard]] const Segments& row_segments(const Part& part) const {
+    return row_segments_[static_cast<std::size_t>(part.rows)];
+  }
+  [[nodiscard]] const Segments& col_segments(const Part& part) const {
+    return col_segments_[static_cast<std::size_t>(part.cols)];
+  }
+  /// Returns the number of local arrays of a rank.
+  [[nodiscard]] index_t arrays(index_t rank) const;
+  /// Returns the local rows and columns that the segments of a rank's array reach to.
+  struct Reach {
+    index_t rows = 0, cols = 0;
+  };
+  [[nodiscard]] Reach reach(index_t rank, index_t array) const;
+  /// Returns the distribution of the transposed matrix: the same elements on the same ranks, local
+  /// rows and columns exchanged.
+  [[nodiscard]] Distribution transposed() const;
+  /// Returns the same distribution with rank r's parts on rank ranks[r], a permutation.
+  [[nodiscard]] Distribution relabelled(const std::vector<index_t>& ranks) const;
+
+ private:
+  index_t rows_ = 0, cols_ = 0, ranks_ = 0;
+  std::vector<Segments> row_segments_, col_segments_;
+  std::vector<Part> parts_;
+};
+
+/// A stretch of indices that two segments have in common, by the local indices of both.
+struct Common {
+  index_t size = 0;
+  index_t from = 0, to = 0;
+};
+/// Appends the stretches common to both lists of segments, in ascending order, joined where both
+/// sides continue and cut into pieces of at most `most` indices.
+void append_common(const Segments& from, const Segments& to, index_t most,
+                   std::vector<Common>& common);
+/// Returns the number of indices common to both.
+[[nodiscard]] index_t count_common(const Segments& from, const Segments& to);
+
+}  // namespace tessera::layout

@@ -1,0 +1,11 @@
+#pragma once
+// Counts what the test program allocates.
+
+#include <cstddef>
+
+namespace tessera::dist::relayout {
+
+/// Returns the bytes that operator new has given out so far, on all threads.
+[[nodiscard]] std::size_t allocated_bytes();
+
+}  // namespace tessera::dist::relayout
