@@ -154,18 +154,22 @@ index_t Distribution::arrays(index_t rank) const {
   return count;
 }
 
-Distribution::Reach Distribution::reach(index_t rank, index_t array) const {
-  Reach most;
-  const auto end_of = [](const Segments& segments) {
-    return segments.empty() ? 0 : segments.back().local + segments.back().global.size();
+Box Distribution::local_box(index_t rank, index_t array) const {
+  Box all;
+  const auto range_of = [](const Segments& segments) {
+    return segments.empty() ? Range{}
+                            : Range{segments.front().local,
+                                    segments.back().local + segments.back().global.size()};
+  };
+  const auto enclose = [](Range x, Range y) {
+    return x.empty() ? y : Range{std::min(x.begin, y.begin), std::max(x.end, y.end)};
   };
   for (const Part& part : parts_) {
     if (part.rank != rank || part.array != array) continue;
-    const index_t rows = end_of(row_segments(part)), cols = end_of(col_segments(part));
-    if (rows == 0 || cols == 0) continue;
-    most = {std::max(most.rows, rows), std::max(most.cols, cols)};
+    const Box box{range_of(row_segments(part)), range_of(col_segments(part))};
+    if (!box.empty()) all = {enclose(all.rows, box.rows), enclose(all.cols, box.cols)};
   }
-  return most;
+  return all;
 }
 
 Distribution Distribution::transposed() const {

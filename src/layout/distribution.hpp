@@ -87,11 +87,8 @@ class Distribution {
   }
   /// Returns the number of local arrays of a rank.
   [[nodiscard]] index_t arrays(index_t rank) const;
-  /// Returns the local rows and columns that the segments of a rank's array reach to.
-  struct Reach {
-    index_t rows = 0, cols = 0;
-  };
-  [[nodiscard]] Reach reach(index_t rank, index_t array) const;
+  /// Returns the box of local indices that encloses the segments of a rank's array.
+  [[nodiscard]] Box local_box(index_t rank, index_t array) const;
   /// Returns the distribution of the transposed matrix: the same elements on the same ranks, local
   /// rows and columns exchanged.
   [[nodiscard]] Distribution transposed() const;

@@ -76,6 +76,31 @@ struct NodeValue {
   MatrixView<T> view;
 };
 
+/// Returns the values of the nodes of the cuboid `mine`, the first accumulated in all.c; all.a and
+/// all.b are its operands, along all of its k.
+template <class T>
+std::vector<NodeValue<T>> compute_nodes(const tessera::matmul::Gemm<T>& all, const Method& method,
+                                        const Plan& plan, const Cuboid& mine, mpi::Phases& phases) {
+  std::vector<NodeValue<T>> values;
+  const MatrixView<T> first = all.c;
+  for (const Subtree node : plan.nodes(mine)) {
+    machine::Buffer<T> storage(values.empty() ? 0 : first.rows * first.cols);
+    const auto at = values.empty() ? first : matrix_view(storage.data(), first.rows, first.cols);
+    values.push_back({node, std::move(storage), at});
+    const Leaves& leaves = plan.shape.leaves;
+    const index_t begin = leaves.begin(node.first),
+                  size = leaves.begin(node.first + node.count) - begin;
+    const index_t from = begin - plan.k_range(mine).begin;
+    const tessera::matmul::Gemm<T> gemm{
+        all.alpha, along_k(all.a, all.op_a, Op::none, from, size),
+        all.op_a,  along_k(all.b, all.op_b, Op::transpose, from, size),
+        all.op_b,  node.first == 0 ? all.beta : T{0},
+        at};
+    compute(gemm, method, phases, [&] { subtree(gemm, leaves, node); });
+  }
+  return values;
+}
+
 /// Computes c as the sum, along the summation tree, of the values that the ranks of the plan
 /// computed; `mine` are this rank's nodes over its box of c_layout(plan). Collective.
 template <class T>

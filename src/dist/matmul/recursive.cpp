@@ -13,8 +13,6 @@
 namespace tessera::dist::matmul {
 namespace {
 
-using tessera::matmul::Gemm;
-
 /// Returns the view of c in which this rank can accumulate immediately; empty if it cannot.
 template <class T>
 std::optional<MatrixView<T>> place_in_c(const Plan& plan, const Cuboid& mine,
@@ -54,7 +52,6 @@ template <class T>
 std::vector<NodeValue<T>> compute_at_once(const Round<T>& round, MatrixView<T> first,
                                           mpi::Phases& phases) {
   const auto& [comm, product, method, plan] = round;
-  const Cuboid& mine = plan.of(comm.rank());
   Fetched<T> a, b;
   {
     const mpi::PhaseScope scope(phases, "exchange");
@@ -63,25 +60,9 @@ std::vector<NodeValue<T>> compute_at_once(const Round<T>& round, MatrixView<T> f
     b = fetch(comm, product.b, b_layout(plan, product.op_b));
   }
   const mpi::PhaseScope scope(phases, "compute");
-  std::vector<NodeValue<T>> values;
-  for (const Subtree node : plan.nodes(mine)) {
-    machine::Buffer<T> storage(values.empty() ? 0 : first.rows * first.cols);
-    const auto at = values.empty() ? first : matrix_view(storage.data(), first.rows, first.cols);
-    values.push_back({node, std::move(storage), at});
-    const Leaves& leaves = plan.shape.leaves;
-    const index_t begin = leaves.begin(node.first),
-                  size = leaves.begin(node.first + node.count) - begin;
-    const index_t from = begin - plan.k_range(mine).begin;
-    const Gemm<T> gemm{product.alpha,
-                       along_k(a.view, product.op_a, Op::none, from, size),
-                       product.op_a,
-                       along_k(b.view, product.op_b, Op::transpose, from, size),
-                       product.op_b,
-                       node.first == 0 ? product.beta : T{0},
-                       at};
-    compute(gemm, round.method, phases, [&] { subtree(gemm, leaves, node); });
-  }
-  return values;
+  return compute_nodes<T>(
+      {product.alpha, a.view, product.op_a, b.view, product.op_b, product.beta, first}, method,
+      plan, plan.of(comm.rank()), phases);
 }
 
 /// Executes one round.

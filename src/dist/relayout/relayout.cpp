@@ -80,16 +80,13 @@ struct Bound {
   ElementKind kind;
 };
 
-/// The extents that an array of this rank must have, in the order in which it is stored.
-struct Extents {
-  index_t lines = 0, length = 0;
-};
-[[nodiscard]] std::vector<Extents> extents_of(const layout::Distribution& x, StorageOrder order,
-                                              index_t rank) {
-  std::vector<Extents> result(static_cast<std::size_t>(x.arrays(rank)));
+/// Returns the boxes of local indices of this rank's arrays, as they are stored.
+[[nodiscard]] std::vector<layout::Box> boxes_of(const layout::Distribution& x, StorageOrder order,
+                                                index_t rank) {
+  std::vector<layout::Box> result(static_cast<std::size_t>(x.arrays(rank)));
   for (std::size_t k = 0; k < result.size(); ++k) {
-    const auto [rows, cols] = x.reach(rank, static_cast<index_t>(k));
-    result[k] = order == StorageOrder::row_major ? Extents{rows, cols} : Extents{cols, rows};
+    const layout::Box box = x.local_box(rank, static_cast<index_t>(k));
+    result[k] = order == StorageOrder::row_major ? box : layout::transposed(box);
   }
   return result;
 }
@@ -99,7 +96,7 @@ struct Extents {
 }
 
 template <class Byte>
-void check_arrays(const std::vector<Array<Byte>>& arrays, const std::vector<Extents>& needed,
+void check_arrays(const std::vector<Array<Byte>>& arrays, const std::vector<layout::Box>& needed,
                   std::size_t matrix, const char* name) {
   const auto fail_here = [&](const std::string& problem) {
     fail(fmt::format("memory[{}].{}", matrix, name), problem);
@@ -108,11 +105,11 @@ void check_arrays(const std::vector<Array<Byte>>& arrays, const std::vector<Exte
     fail_here(fmt::format("{} arrays, the distribution has {} on this rank", arrays.size(),
                           needed.size()));
   for (std::size_t k = 0; k < needed.size(); ++k) {
-    if (needed[k].lines == 0) continue;
+    if (needed[k].empty()) continue;
     if (arrays[k].data == nullptr) fail_here(fmt::format("array {} has no memory", k));
-    if (arrays[k].ld < needed[k].length)
+    if (arrays[k].ld < needed[k].cols.end)
       fail_here(fmt::format("ld of array {} is {}: must be at least {}", k, arrays[k].ld,
-                            needed[k].length));
+                            needed[k].cols.end));
   }
 }
 
@@ -150,8 +147,8 @@ struct Plan::State {
       all.push_back(stored(matrix));
       turn.push_back(all.back().turn);
       ops.push_back(matrix.op);
-      needed_a.push_back(extents_of(matrix.a, matrix.a_order, comm.rank()));
-      needed_b.push_back(extents_of(matrix.b, matrix.b_order, comm.rank()));
+      needed_a.push_back(boxes_of(matrix.a, matrix.a_order, comm.rank()));
+      needed_b.push_back(boxes_of(matrix.b, matrix.b_order, comm.rank()));
       bound.emplace_back();
       bound.back().a.reserve(needed_a.back().size());
       bound.back().b.reserve(needed_b.back().size());
@@ -255,7 +252,7 @@ struct Plan::State {
   int threads;
   std::vector<Turn> turn;
   std::vector<Op> ops;
-  std::vector<std::vector<Extents>> needed_a, needed_b;
+  std::vector<std::vector<layout::Box>> needed_a, needed_b;
   std::vector<Bound> bound;
   std::size_t next = 0;  ///< matrix that is bound next
   Work local;
@@ -309,10 +306,12 @@ void Plan::finish_matrix(Factors factors, std::optional<Element> number) {
   Bound& matrix = state_->bound[m];
   if (factors.alpha != Complex<double>{0}) check_arrays(matrix.a, state_->needed_a[m], m, "a");
   check_arrays(matrix.b, state_->needed_b[m], m, "b");
-  for (const Array<const std::byte>& a : matrix.a) {
-    for (const Array<std::byte>& b : matrix.b) {
-      if (a.data != nullptr && a.data == b.data)
-        fail(fmt::format("memory[{}].b", m), "is the memory of a");
+  // Other parts of the same array may be read.
+  for (std::size_t k = 0; k < matrix.a.size(); ++k) {
+    for (std::size_t l = 0; l < matrix.b.size(); ++l) {
+      if (matrix.a[k].data == matrix.b[l].data &&
+          !intersect(state_->needed_a[m][k], state_->needed_b[m][l]).empty())
+        fail(fmt::format("memory[{}].b", m), "is memory of a");
     }
   }
   factors.conjugates = factors.conjugates && state_->ops[m] == Op::hermitian;

@@ -52,7 +52,10 @@ struct Local {
   StorageOrder order;
 
   Local(const Placed& placed, index_t rank, StorageOrder storage) : order(storage) {
-    std::vector<layout::Distribution::Reach> extents;
+    struct Extents {
+      index_t rows = 0, cols = 0;
+    };
+    std::vector<Extents> extents;
     const auto& d = placed.distribution;
     for (index_t i = 0; i < d.rows(); ++i) {
       for (index_t j = 0; j < d.cols(); ++j) {
@@ -221,7 +224,8 @@ layout::Distribution cyclic(index_t rows, index_t cols, index_t block, index_t r
 /// Local memory of this rank for one array.
 std::vector<double> memory_of(const layout::Distribution& x, index_t rank, StorageOrder order,
                               index_t& ld) {
-  const auto [rows, cols] = x.reach(rank, 0);
+  const layout::Box box = x.local_box(rank, 0);
+  const index_t rows = box.rows.end, cols = box.cols.end;
   ld = order == StorageOrder::row_major ? cols : rows;
   return std::vector<double>(static_cast<std::size_t>(rows * cols), -1);
 }

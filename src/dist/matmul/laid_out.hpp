@@ -1,0 +1,40 @@
+#pragma once
+// The product of matrices in any distributions, in the caller's memory.
+
+#include "dist/matmul/multiply.hpp"
+#include "dist/relayout/relayout.hpp"
+
+namespace tessera::dist::matmul {
+
+/// A matrix in the caller's memory: one local array on this rank.
+template <class T>
+struct LaidOut {
+  layout::Distribution distribution;
+  relayout::LocalArray<T> local;
+  relayout::StorageOrder order = relayout::StorageOrder::row_major;
+};
+
+/// c = alpha op(a) op(b) + beta c on all ranks of comm; beta == 0 never reads c, alpha == 0 reads
+/// neither a nor b. c overlaps neither.
+template <class T>
+struct LaidOutProduct {
+  T alpha = T{1};
+  LaidOut<const T> a;
+  Op op_a = Op::none;
+  LaidOut<const T> b;
+  Op op_b = Op::none;
+  T beta = T{0};
+  LaidOut<T> c;
+};
+
+/// Multiplies by a recursive plan: each rank receives its part of the operands directly from where
+/// the caller has them, in one message a pair of ranks, and sends its part of the result to where
+/// it belongs. A single rank multiplies in the caller's memory. T is float, double or Complex of
+/// these; of the method, kernel, tuning, threads and weights are used. Throws Error(usage), naming
+/// the argument, on all ranks if shapes or ranks do not match, and on one if its memory does not
+/// fit. Collective.
+template <class T>
+void multiply(const mpi::Communicator& comm, const LaidOutProduct<T>& product, const Method& method,
+              mpi::Phases& phases);
+
+}  // namespace tessera::dist::matmul
