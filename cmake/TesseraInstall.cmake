@@ -19,6 +19,12 @@ add_library(tessera::tessera ALIAS tessera_library)
 
 install(TARGETS tessera_library ${layers} EXPORT TesseraTargets ARCHIVE DESTINATION
   ${CMAKE_INSTALL_LIBDIR} ${development})
+if(TESSERA_MPI)
+  install(TARGETS tessera_scalapack EXPORT TesseraTargets LIBRARY DESTINATION
+    ${CMAKE_INSTALL_LIBDIR} ${development})
+  install(FILES src/scalapack/tessera_scalapack.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera ${development})
+endif()
 if(TESSERA_HAVE_CUDA)
   install(TARGETS tessera_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
 endif()
