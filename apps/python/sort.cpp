@@ -3,88 +3,46 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "arrays.hpp"
-#include "kernels/sort/records.hpp"
+#include "kernels/sort/argsort.hpp"
 #include "kernels/sort/variants.hpp"
-#include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::python {
 namespace {
 
-constexpr index_t grain = 1 << 16;  // keys for which a thread pays off
-
-/// The keys of a call: n of them, `stride` bytes apart.
-struct Keys {
-  const std::byte* data;
-  index_t stride, n;
-
-  template <class T>
-  [[nodiscard]] T at(index_t i) const {
-    T key;
-    std::memcpy(&key, data + i * stride, sizeof(T));
-    return key;
-  }
-};
-
+/// Keys of a call.
 struct Request {
-  Keys keys;
+  sort::Keys keys;
   sort::Order order;
   int threads;
 };
-
-template <class F>
-void for_each_key(const Request& request, const F& f) {
-  machine::parallel(request.threads, [&] {
-    machine::parallel_for(0, request.keys.n, grain, [&](index_t begin, index_t end) {
-      for (index_t i = begin; i < end; ++i) f(i);
-    });
-  });
-}
 
 /// Sorts into to[0:n], which are the keys themselves or separate memory.
 template <class T>
 void sort_into(const Request& request, std::byte* to) {
   const py::gil_scoped_release release;
+  const sort::Keys& keys = request.keys;
   auto* const sorted = reinterpret_cast<T*>(to);
-  if (to != request.keys.data)
-    for_each_key(request, [&](index_t i) { sorted[i] = request.keys.at<T>(i); });
-  sort::sort_keys("auto", std::span<T>(sorted, static_cast<std::size_t>(request.keys.n)),
-                  request.threads, request.order);
-}
-
-/// Returns the key's place in numpy's order: -0 equals 0, and all NaN are equal.
-template <class T>
-sort::Bits<T> place_of(T key, const sort::KeyMap<sort::Bits<T>>& map) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (key == T{0}) key = T{0};
-    if (key != key) key = std::numeric_limits<T>::quiet_NaN();
+  if (to != keys.data) {
+    machine::parallel(request.threads, [&] {
+      machine::parallel_for(0, keys.n, sort::keys_of_thread, [&](index_t begin, index_t end) {
+        for (index_t i = begin; i < end; ++i)
+          std::memcpy(sorted + i, keys.data + i * keys.stride, sizeof(T));
+      });
+    });
   }
-  return map.to_bits(std::bit_cast<sort::Bits<T>>(key));
-}
-
-template <class B>
-B most_significant_first(B bits) {
-  if constexpr (std::endian::native == std::endian::big) return bits;
-  if constexpr (sizeof(B) == 4) return __builtin_bswap32(bits);
-  return static_cast<B>(__builtin_bswap64(bits));
+  sort::sort_keys("auto", std::span<T>(sorted, static_cast<std::size_t>(keys.n)), request.threads,
+                  request.order);
 }
 
 template <class T>
 void argsort_into(const Request& request, std::byte* to) {
-  using Bits = sort::Bits<T>;
   const py::gil_scoped_release release;
-  const auto map = sort::key_map<T>(request.order);
-  machine::Buffer<Bits> places(request.keys.n);
-  for_each_key(request, [&](index_t i) {
-    places[i] = most_significant_first(place_of(request.keys.at<T>(i), map));
-  });
-  sort::argsort_records(
-      reinterpret_cast<const std::byte*>(places.data()), sizeof(Bits),
-      {.begin = 0, .bytes = sizeof(Bits)},
+  sort::argsort_keys<T>(
+      request.keys, request.order,
       {reinterpret_cast<std::uint64_t*>(to), static_cast<std::size_t>(request.keys.n)},
       request.threads);
 }
@@ -121,7 +79,7 @@ Request request_of(const py::array& a, bool descending, int threads) {
   const index_t n = a.shape(0);
   return {{bytes_of(a), a.strides(0), n},
           descending ? sort::Order::descending : sort::Order::ascending,
-          static_cast<int>(std::clamp<index_t>(n / grain, 1, threads))};
+          static_cast<int>(std::clamp<index_t>(n / sort::keys_of_thread, 1, threads))};
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+// Keys become bytes in the order of numbers, whose rows are then sorted.
+
+#include "kernels/sort/argsort.hpp"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/sort/records.hpp"
+#include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::sort {
+namespace {
+
+/// Returns the key's place in the order of numbers.
+template <class T>
+Bits<T> place_of(T key, const KeyMap<Bits<T>>& map) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (key == T{0}) key = T{0};
+    if (key != key) key = std::numeric_limits<T>::quiet_NaN();
+  }
+  return map.to_bits(std::bit_cast<Bits<T>>(key));
+}
+
+template <class B>
+B most_significant_first(B bits) {
+  if constexpr (std::endian::native == std::endian::big) return bits;
+  if constexpr (sizeof(B) == 4) return __builtin_bswap32(bits);
+  return static_cast<B>(__builtin_bswap64(bits));
+}
+
+}  // namespace
+
+template <class T>
+void argsort_keys(const Keys& keys, Order order, std::span<std::uint64_t> result, int threads) {
+  const auto map = key_map<T>(order);
+  machine::Buffer<Bits<T>> places(keys.n);
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, keys.n, keys_of_thread, [&](index_t begin, index_t end) {
+      for (index_t i = begin; i < end; ++i) {
+        T key;
+        std::memcpy(&key, keys.data + i * keys.stride, sizeof(T));
+        places[i] = most_significant_first(place_of(key, map));
+      }
+    });
+  });
+  constexpr auto bytes = static_cast<index_t>(sizeof(T));
+  argsort_records(reinterpret_cast<const std::byte*>(places.data()), bytes,
+                  {.begin = 0, .bytes = bytes}, result, threads);
+}
+
+template void argsort_keys<float>(const Keys&, Order, std::span<std::uint64_t>, int);
+template void argsort_keys<double>(const Keys&, Order, std::span<std::uint64_t>, int);
+template void argsort_keys<std::int32_t>(const Keys&, Order, std::span<std::uint64_t>, int);
+template void argsort_keys<std::int64_t>(const Keys&, Order, std::span<std::uint64_t>, int);
+template void argsort_keys<std::uint32_t>(const Keys&, Order, std::span<std::uint64_t>, int);
+template void argsort_keys<std::uint64_t>(const Keys&, Order, std::span<std::uint64_t>, int);
+
+}  // namespace tessera::sort

@@ -1,0 +1,55 @@
+#include "kernels/stencil/array.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::stencil {
+namespace {
+
+constexpr index_t grain = 1 << 15;  // points times steps for which a thread pays off
+
+/// Calls f(z, y) for each row of a level on `threads` threads.
+template <class F>
+void for_each_row(const Index3& extent, int threads, const F& f) {
+  const index_t rows_of_task = std::max<index_t>(1, grain / extent[2]);
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, extent[0] * extent[1], rows_of_task, [&](index_t begin, index_t end) {
+      for (index_t row = begin; row < end; ++row) f(row / extent[1], row % extent[1]);
+    });
+  });
+}
+
+}  // namespace
+
+template <class T>
+void advance(const ArrayMarch& march) {
+  require(!march.stencil.two_levels(), ExitCode::usage,
+          "stencil needs the field of the previous step: must need one field");
+  if (march.extent.volume() == 0) return;
+  constexpr auto size = static_cast<index_t>(sizeof(T));
+  const index_t grains = march.extent.volume() / grain * std::max<index_t>(march.steps, 1);
+  const auto threads = static_cast<int>(std::clamp<index_t>(grains, 1, march.threads));
+  Field<T> field = whole_field<T>(march.stencil, march.extent);
+  const Sweep<T> sweep = whole_sweep(march.stencil, march.sides, field, march.steps, threads);
+  for_each_row(march.extent, threads, [&](index_t z, index_t y) {
+    const std::byte* const from = march.from + z * march.from_stride[0] + y * march.from_stride[1];
+    T* const to = sweep.level[0].row(z, y);
+    for (index_t x = 0; x < march.extent[2]; ++x)
+      std::memcpy(to + x, from + x * march.from_stride[2], size);
+  });
+  if (march.steps > 0) run(march.kernel == nullptr ? best(sweep) : *march.kernel, sweep);
+  for_each_row(march.extent, threads, [&](index_t z, index_t y) {
+    std::byte* const to = march.to + z * march.to_stride[0] + y * march.to_stride[1];
+    const T* const from = sweep.level[march.steps % 2].row(z, y);
+    for (index_t x = 0; x < march.extent[2]; ++x)
+      std::memcpy(to + x * march.to_stride[2], from + x, size);
+  });
+}
+
+template void advance<float>(const ArrayMarch& march);
+template void advance<double>(const ArrayMarch& march);
+
+}  // namespace tessera::stencil
