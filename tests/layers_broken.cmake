@@ -35,6 +35,8 @@ expect_failure(src/kernels/matmul/a.cpp "#include \"mpi/communicator.hpp\"\n"
   "kernels/ may not include mpi/")
 expect_failure(src/run/a.cpp "#include \"workloads/frame/workload.hpp\"\n"
   "run/ may not include workloads/")
+expect_failure(src/c/a.cpp "#include \"run/options.hpp\"\n" "c/ may not include run/")
+expect_failure(src/c/a.cpp "void f() { MPI_Barrier(c); }\n" "MPI belongs in mpi/")
 expect_failure(src/workloads/sort/a.cpp "#include \"lab/locality/simulated_counters.hpp\"\n"
   "workloads/ may not include lab/")
 expect_failure(src/odd/a.cpp "int x = 0;\n" "src/odd/ is no layer")

@@ -76,6 +76,11 @@ DistributedMatrix<T>::DistributedMatrix(const mpi::Communicator& comm, layout::M
 }
 
 template <class T>
+DistributedMatrix<T>::DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
+                                        T* data)
+    : layout_(home(std::move(layout), comm)), box_(layout_.of(comm.rank())), data_(data) {}
+
+template <class T>
 void fill_random(MatrixView<T> view, const layout::Box& box, index_t cols, std::uint64_t seed,
                  std::uint64_t stream) {
   for (index_t i = 0; i < view.rows; ++i) {

@@ -54,6 +54,10 @@ class DistributedMatrix {
   DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
                     std::shared_ptr<SharedRoom> room);
 
+  /// Refers to the caller's memory of this rank's box, contiguous and row-major, which must outlive
+  /// the matrix. The layout is as above. Local.
+  DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout, T* data);
+
   [[nodiscard]] index_t rows() const { return layout_.rows; }
   [[nodiscard]] index_t cols() const { return layout_.cols; }
   [[nodiscard]] const layout::MatrixLayout& layout() const { return layout_; }

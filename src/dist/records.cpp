@@ -51,6 +51,14 @@ DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::Ma
       window_(node, block_bytes(layout_, node_ranks_, bytes)),
       data_(window_.of(node.rank())) {}
 
+DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout,
+                                       index_t bytes, std::byte* data)
+    : layout_(home(std::move(layout), bytes, comm)),
+      box_(layout_.of(comm.rank())),
+      bytes_(bytes),
+      rank_(comm.rank()),
+      data_(data) {}
+
 std::optional<int> DistributedRecords::node_rank_of(index_t rank) const {
   if (!shared()) return rank == rank_ ? std::optional(0) : std::nullopt;
   const auto found = std::find(node_ranks_.begin(), node_ranks_.end(), rank);

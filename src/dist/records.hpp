@@ -26,6 +26,10 @@ class DistributedRecords {
   /// Collective over comm.
   DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout, index_t bytes,
                      const mpi::Communicator& node);
+  /// Refers to the caller's memory of this rank's box, contiguous and row-major, which must outlive
+  /// the records. Local.
+  DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout, index_t bytes,
+                     std::byte* data);
 
   [[nodiscard]] index_t rows() const { return layout_.rows; }
   [[nodiscard]] index_t cols() const { return layout_.cols; }

@@ -1,0 +1,103 @@
+// Checks of arguments.
+
+#include "c/arguments.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/transpose/records.hpp"
+
+namespace tessera::c {
+
+Storage storage_of(int order) {
+  expect(order == TESSERA_ROW_MAJOR || order == TESSERA_COL_MAJOR, "order",
+         "is {}: must be TESSERA_ROW_MAJOR or TESSERA_COL_MAJOR", order);
+  return order == TESSERA_ROW_MAJOR ? Storage::rows : Storage::columns;
+}
+
+matmul::Op op_of(int op, const char* argument) {
+  if (op == TESSERA_NO_TRANS) return matmul::Op::none;
+  if (op == TESSERA_TRANS) return matmul::Op::transpose;
+  expect(op == TESSERA_CONJ_TRANS, argument,
+         "is {}: must be TESSERA_NO_TRANS, TESSERA_TRANS or TESSERA_CONJ_TRANS", op);
+  return matmul::Op::hermitian;
+}
+
+sort::Order direction_of(int direction) {
+  expect(direction == TESSERA_ASCENDING || direction == TESSERA_DESCENDING, "direction",
+         "is {}: must be TESSERA_ASCENDING or TESSERA_DESCENDING", direction);
+  return direction == TESSERA_ASCENDING ? sort::Order::ascending : sort::Order::descending;
+}
+
+Element key_element(int type, const char* argument) {
+  switch (type) {
+    case TESSERA_F32:
+      return Element::f32;
+    case TESSERA_F64:
+      return Element::f64;
+    case TESSERA_I32:
+      return Element::i32;
+    case TESSERA_I64:
+      return Element::i64;
+    case TESSERA_U32:
+      return Element::u32;
+    case TESSERA_U64:
+      return Element::u64;
+    default:
+      break;
+  }
+  throw Error(
+      ExitCode::usage,
+      fmt::format("{} is {}: must be TESSERA_F32, F64, I32, I64, U32 or U64", argument, type));
+}
+
+index_t bytes_of(int type) {
+  if (type == TESSERA_C64) return 8;
+  if (type == TESSERA_C128) return 16;
+  if (type < TESSERA_OPAQUE) return static_cast<index_t>(bytes(key_element(type, "type")));
+  const index_t size = type - TESSERA_OPAQUE;
+  expect(size >= 1 && size <= transpose::max_record_bytes, "type",
+         "is a record of {} bytes: must be 1 to {}", size, transpose::max_record_bytes);
+  return size;
+}
+
+void expect_extent(index_t extent, const char* argument) {
+  expect(extent >= 0, argument, "is {}: must be at least 0", extent);
+}
+
+void expect_memory(const void* data, index_t elements, const char* argument) {
+  expect(data != nullptr || elements == 0, argument, "is a null pointer");
+}
+
+void expect_matrix(const char* name, const void* data, index_t ld, const Shape& shape,
+                   index_t bytes) {
+  const index_t least = std::max<index_t>(1, shape.inner());
+  if (ld < least) {  // whose name costs an allocation
+    expect(false, std::string("ld") + name, "is {}: must be at least {}", ld, least);
+  }
+  if (shape.rows == 0 || shape.cols == 0) return;
+  expect(data != nullptr, name, "is a null pointer");
+  index_t size = 0;
+  const bool fits = !__builtin_mul_overflow(ld, shape.outer(), &size) &&
+                    !__builtin_mul_overflow(size, bytes, &size);
+  expect(fits, name, "has {} x {} elements: more than memory can have", shape.rows, shape.cols);
+}
+
+bool Extent::overlaps(const Extent& other) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  const auto from = reinterpret_cast<std::uintptr_t>(other.data);
+  return bytes > 0 && other.bytes > 0 && begin < from + static_cast<std::uintptr_t>(other.bytes) &&
+         from < begin + static_cast<std::uintptr_t>(bytes);
+}
+
+Extent extent_of(const void* data, index_t ld, const Shape& shape, index_t bytes) {
+  if (shape.rows == 0 || shape.cols == 0) return {data, 0};
+  return {data, ((shape.outer() - 1) * ld + shape.inner()) * bytes};
+}
+
+void refuse_overlap(const char* result, const Extent& written, const char* argument,
+                    const Extent& read) {
+  expect(!written.overlaps(read), result, "overlaps {}: must be separate memory", argument);
+}
+
+}  // namespace tessera::c

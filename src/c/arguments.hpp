@@ -1,0 +1,88 @@
+#pragma once
+// Checks of the arguments that functions of the C API share.
+
+#include <cstddef>
+#include <string_view>
+
+#include "base/element.hpp"
+#include "base/view.hpp"
+#include "c/status.hpp"
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/sort/key.hpp"
+
+namespace tessera::c {
+
+/// Whether the rows of matrices, or their columns, are contiguous.
+enum class Storage { rows, columns };
+[[nodiscard]] Storage storage_of(int order);
+[[nodiscard]] matmul::Op op_of(int op, const char* argument);
+[[nodiscard]] sort::Order direction_of(int direction);
+
+/// Calls f(Type<T>{}) for f32, f64, c64 and c128; throws Error(usage) naming `type` for others.
+template <class F>
+decltype(auto) dispatch_number(int type, F&& f) {
+  expect(type == TESSERA_F32 || type == TESSERA_F64 || type == TESSERA_C64 || type == TESSERA_C128,
+         "type", "is {}: must be TESSERA_F32, F64, C64 or C128", type);
+  return dispatch_field(type == TESSERA_F32   ? Element::f32
+                        : type == TESSERA_F64 ? Element::f64
+                        : type == TESSERA_C64 ? Element::c64
+                                              : Element::c128,
+                        std::forward<F>(f));
+}
+
+/// Returns the element of keys of that type; throws Error(usage) naming `argument` for others.
+[[nodiscard]] Element key_element(int type, const char* argument);
+
+/// Returns the bytes of an element of any type; throws Error(usage) naming `type`.
+[[nodiscard]] index_t bytes_of(int type);
+
+/// A matrix of the caller: rows x cols elements, as its storage has them.
+struct Shape {
+  index_t rows = 0, cols = 0;
+  Storage storage = Storage::rows;
+
+  /// Returns the extents of the same memory in rows.
+  [[nodiscard]] index_t outer() const { return storage == Storage::rows ? rows : cols; }
+  [[nodiscard]] index_t inner() const { return storage == Storage::rows ? cols : rows; }
+};
+
+/// Throws Error(usage) naming `argument` if it is negative.
+void expect_extent(index_t extent, const char* argument);
+/// Throws Error(usage) naming `argument` if data is null though there are elements.
+void expect_memory(const void* data, index_t elements, const char* argument);
+/// Throws Error(usage) unless ld (named "ld" + name) reaches from one row to the next, and data
+/// (named `name`) is memory that can be addressed.
+void expect_matrix(const char* name, const void* data, index_t ld, const Shape& shape,
+                   index_t bytes);
+
+/// The memory of a matrix.
+struct Extent {
+  const void* data;
+  index_t bytes;
+  [[nodiscard]] bool overlaps(const Extent& other) const;
+};
+[[nodiscard]] Extent extent_of(const void* data, index_t ld, const Shape& shape, index_t bytes);
+/// Throws Error(usage) naming `result` if it overlaps the argument.
+void refuse_overlap(const char* result, const Extent& written, const char* argument,
+                    const Extent& read);
+
+/// Returns the view of the memory in rows: of the transposed matrix if columns are contiguous.
+template <class T>
+[[nodiscard]] MatrixView<const T> view_of(const void* data, index_t ld, const Shape& shape) {
+  return {static_cast<const T*>(data), shape.outer(), shape.inner(), ld};
+}
+template <class T>
+[[nodiscard]] MatrixView<T> view_of(void* data, index_t ld, const Shape& shape) {
+  return {static_cast<T*>(data), shape.outer(), shape.inner(), ld};
+}
+
+/// Returns the factor at `value`, or `otherwise` for nullptr.
+template <class T>
+[[nodiscard]] T factor_of(const void* value, double otherwise) {
+  if (value == nullptr) return T(static_cast<Real<T>>(otherwise));
+  T factor;
+  std::memcpy(&factor, value, sizeof(T));
+  return factor;
+}
+
+}  // namespace tessera::c

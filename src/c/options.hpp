@@ -1,0 +1,66 @@
+#pragma once
+// The text of options of a call: "name=value name=value".
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/index.hpp"
+#include "kernels/variant.hpp"
+
+namespace tessera::c {
+
+class Options {
+ public:
+  /// Throws Error(usage) naming `options` unless the text, or nullptr, has names of `known` only,
+  /// each once with a value.
+  Options(const char* text, std::vector<std::string> known);
+
+  /// Returns the value of a name; "" if it is not given.
+  [[nodiscard]] std::string_view text(std::string_view name) const;
+  /// Returns the number in low .. high that a name has, or `otherwise`.
+  [[nodiscard]] index_t number(std::string_view name, index_t low, index_t high,
+                               index_t otherwise) const;
+  /// Returns the threads of a call: those that are given, unless 0, or `owned`.
+  [[nodiscard]] int threads(int owned) const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> values_;
+};
+
+/// Throws Error(usage): an option has none of the known values.
+[[noreturn]] void unknown_value(std::string_view option, std::string_view value,
+                                const std::vector<std::string>& known);
+
+/// Returns the kernel of the host that the options name; nullptr for none and auto. Throws
+/// Error(usage) for others, and if the library of the kernel is missing.
+template <class Row>
+[[nodiscard]] const Row* kernel_of(std::span<const Row> table, const Options& options) {
+  const std::string_view name = options.text("kernel");
+  if (name.empty() || name == "auto") return nullptr;
+  std::vector<std::string> known{"auto"};
+  for (const Row& row : table) {
+    if (row.space != Space::host) continue;
+    if (row.name == name) return require_library(row), &row;
+    known.emplace_back(row.name);
+  }
+  unknown_value("kernel", name, known);
+}
+
+/// Returns the algorithm that the options name, or `otherwise`. Throws Error(usage) for others.
+template <class Info>
+[[nodiscard]] auto algorithm_of(const std::vector<Info>& table, const Options& options,
+                                decltype(Info::algorithm) otherwise) {
+  const std::string_view name = options.text("algorithm");
+  if (name.empty()) return otherwise;
+  std::vector<std::string> known;
+  for (const Info& row : table) {
+    if (row.name == name) return row.algorithm;
+    known.emplace_back(row.name);
+  }
+  unknown_value("algorithm", name, known);
+}
+
+}  // namespace tessera::c

@@ -1,0 +1,95 @@
+// The last error of a thread, codes, notes and the version.
+
+#include "c/status.hpp"
+
+#include <array>
+#include <exception>
+#include <new>
+
+#include "base/note.hpp"
+#include "base/version.hpp"
+#include "mpi/agreement.hpp"
+
+namespace tessera::c {
+namespace {
+
+struct LastError {
+  std::string text, argument;
+  int rank = -1;
+};
+thread_local LastError last;
+
+/// Returns the name with which the message of a wrong argument begins, or "".
+std::string argument_of(std::string_view message) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz_";
+  const std::size_t end = message.find_first_not_of(letters);
+  if (end == std::string_view::npos || end == 0) return {};
+  return std::string(message[end] == ' ' || message[end] == ':' ? message.substr(0, end) : "");
+}
+
+int keep(ExitCode code, const std::string& text, int rank) noexcept {
+  try {
+    last = {text, code == ExitCode::usage ? argument_of(text) : "", rank};
+  } catch (...) {
+    last.text.clear();
+    last.argument.clear();
+  }
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int fail() noexcept {
+  try {
+    throw;
+  } catch (const mpi::AgreedError& error) {
+    return keep(error.code(), error.what(), error.rank());
+  } catch (const Error& error) {
+    return keep(error.code(), error.what(), -1);
+  } catch (const std::bad_alloc&) {
+    return keep(ExitCode::memory, "insufficient memory", -1);
+  } catch (const std::exception& error) {
+    return keep(ExitCode::internal, error.what(), -1);
+  } catch (...) {
+    return keep(ExitCode::internal, "unknown exception", -1);
+  }
+}
+
+}  // namespace tessera::c
+
+namespace {
+
+struct CodeName {
+  int code;
+  const char* name;
+};
+#define TESSERA_CODE(name) \
+  CodeName { name, #name }
+constexpr std::array codes{TESSERA_CODE(TESSERA_OK),           TESSERA_CODE(TESSERA_USAGE),
+                           TESSERA_CODE(TESSERA_BAD_DATA),     TESSERA_CODE(TESSERA_MISSING_INPUT),
+                           TESSERA_CODE(TESSERA_INTERNAL),     TESSERA_CODE(TESSERA_MEMORY),
+                           TESSERA_CODE(TESSERA_IO),           TESSERA_CODE(TESSERA_CANNOT_CREATE),
+                           TESSERA_CODE(TESSERA_STALLED),      TESSERA_CODE(TESSERA_VERIFICATION),
+                           TESSERA_CODE(TESSERA_STOPPED_EARLY)};
+
+}  // namespace
+
+const char* tessera_error_text() { return tessera::c::last.text.c_str(); }
+const char* tessera_error_argument() { return tessera::c::last.argument.c_str(); }
+int tessera_error_rank() { return tessera::c::last.rank; }
+
+const char* tessera_code_name(int code) {
+  for (const CodeName& one : codes) {
+    if (one.code == code) return one.name;
+  }
+  return "";
+}
+
+const char* tessera_version() { return TESSERA_VERSION; }
+
+int tessera_set_log(tessera_log log, void* data) {
+  return tessera::c::guarded([&] {
+    if (log == nullptr) return tessera::handle_notes({});
+    tessera::handle_notes([log, data](const std::string& line) { log(line.c_str(), data); });
+  });
+}

@@ -1,0 +1,162 @@
+/* Matrices of any type and order with sentinels around them, random numbers, and checks. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <complex.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tessera.h"
+
+static int failures = 0;
+
+#define CHECK(holds)                                                                         \
+  do {                                                                                       \
+    if (!(holds)) {                                                                          \
+      ++failures;                                                                            \
+      fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #holds, tessera_error_text()); \
+    }                                                                                        \
+  } while (0)
+
+static uint64_t state = 88172645463325252U;
+/* Returns a number in 0 .. n - 1. */
+static inline int64_t below(int64_t n) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return (int64_t)((state >> 11) % (uint64_t)n);
+}
+
+static inline size_t size_of(int type) {
+  switch (type) {
+    case TESSERA_F32:
+    case TESSERA_I32:
+    case TESSERA_U32:
+      return 4;
+    case TESSERA_C128:
+      return 16;
+    default:
+      return type >= TESSERA_OPAQUE ? (size_t)(type - TESSERA_OPAQUE) : 8;
+  }
+}
+
+static inline void put(int type, void* at, double complex value) {
+  float f32[2] = {(float)creal(value), (float)cimag(value)};
+  double f64[2] = {creal(value), cimag(value)};
+  int64_t integer = (int64_t)creal(value);
+  int32_t word = (int32_t)integer;
+  unsigned char record[64];
+  switch (type) {
+    case TESSERA_F32:
+    case TESSERA_C64:
+      memcpy(at, f32, size_of(type));
+      return;
+    case TESSERA_F64:
+    case TESSERA_C128:
+      memcpy(at, f64, size_of(type));
+      return;
+    case TESSERA_I32:
+    case TESSERA_U32:
+      memcpy(at, &word, 4);
+      return;
+    case TESSERA_I64:
+    case TESSERA_U64:
+      memcpy(at, &integer, 8);
+      return;
+    default:
+      for (size_t b = 0; b < size_of(type); ++b) record[b] = (unsigned char)(integer * 7 + (int)b);
+      memcpy(at, record, size_of(type));
+  }
+}
+
+static inline double complex get(int type, const void* at) {
+  float f32[2] = {0, 0};
+  double f64[2] = {0, 0};
+  int32_t word;
+  int64_t integer;
+  switch (type) {
+    case TESSERA_F32:
+    case TESSERA_C64:
+      memcpy(f32, at, size_of(type));
+      return f32[0] + f32[1] * I;
+    case TESSERA_F64:
+    case TESSERA_C128:
+      memcpy(f64, at, size_of(type));
+      return f64[0] + f64[1] * I;
+    case TESSERA_I32:
+    case TESSERA_U32:
+      memcpy(&word, at, 4);
+      return word;
+    default:
+      memcpy(&integer, at, 8);
+      return (double)integer;
+  }
+}
+
+/* Returns a whole number, the same for the same place; complex for complex types. */
+static inline double complex value_at(int type, int64_t i, int64_t j, int64_t seed) {
+  const uint64_t mixed = ((uint64_t)(i * 8191 + j * 131 + seed * 31337) * 2654435761U) >> 7;
+  const double real = (double)(mixed % 9) - 4, imaginary = (double)(mixed / 9 % 7) - 3;
+  const int is_complex = type == TESSERA_C64 || type == TESSERA_C128;
+  if (type >= TESSERA_OPAQUE) return (double)(mixed % 1000);
+  return real + (is_complex ? imaginary : 0) * I;
+}
+
+enum { sentinel = 64, fill = 0x5a };
+
+typedef struct {
+  int type, order;
+  int64_t rows, cols, ld;
+  size_t bytes;
+  unsigned char *memory, *data;
+} matrix;
+
+static inline matrix new_matrix(int type, int order, int64_t rows, int64_t cols, int64_t gap) {
+  const int by_rows = order == TESSERA_ROW_MAJOR;
+  const int64_t outer = by_rows ? rows : cols, inner = by_rows ? cols : rows;
+  matrix m = {type, order, rows, cols, (inner > 0 ? inner : 1) + gap, 0, NULL, NULL};
+  m.bytes = (size_t)(outer * m.ld) * size_of(type);
+  m.memory = malloc(m.bytes + 2 * sentinel);
+  memset(m.memory, fill, m.bytes + 2 * sentinel);
+  m.data = m.memory + sentinel;
+  return m;
+}
+
+static inline unsigned char* at(const matrix* m, int64_t i, int64_t j) {
+  const int64_t place = m->order == TESSERA_ROW_MAJOR ? i * m->ld + j : i + j * m->ld;
+  return m->data + (size_t)place * size_of(m->type);
+}
+
+/* Fills with the values of a part of a larger matrix that begins at (row, col). */
+static inline void fill_matrix(matrix* m, int64_t row, int64_t col, int64_t seed) {
+  for (int64_t i = 0; i < m->rows; ++i)
+    for (int64_t j = 0; j < m->cols; ++j)
+      put(m->type, at(m, i, j), value_at(m->type, row + i, col + j, seed));
+}
+
+/* Overwrites the elements and returns whether all other bytes are as new_matrix made them. */
+static inline int is_intact_around(matrix* m) {
+  for (int64_t i = 0; i < m->rows; ++i)
+    for (int64_t j = 0; j < m->cols; ++j) memset(at(m, i, j), fill, size_of(m->type));
+  for (size_t b = 0; b < m->bytes + 2 * sentinel; ++b)
+    if (m->memory[b] != fill) return 0;
+  return 1;
+}
+
+static inline void free_matrix(matrix* m) { free(m->memory); }
+
+static inline double complex applied(int op, double complex value) {
+  return op == TESSERA_CONJ_TRANS ? conj(value) : value;
+}
+
+/* Checks a call that must fail: code, argument, and that the text begins with it. */
+#define WRONG(call, argument)                                              \
+  do {                                                                     \
+    CHECK((call) == TESSERA_USAGE);                                        \
+    CHECK(strcmp(tessera_error_argument(), argument) == 0);                \
+    CHECK(strncmp(tessera_error_text(), argument, strlen(argument)) == 0); \
+  } while (0)
+
+#endif

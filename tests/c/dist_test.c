@@ -1,0 +1,224 @@
+/* Products, transposes, redistributions and sorts on the ranks of a communicator, at random shapes
+ * and layouts. All matrices have the values that value_at gives to their global places. */
+#include "ranks.h"
+
+static tessera_context context;
+static int rank, ranks;
+
+static const int numbers[] = {TESSERA_F32, TESSERA_F64, TESSERA_C64, TESSERA_C128};
+static const int keys_of[] = {TESSERA_F32, TESSERA_F64, TESSERA_I32,
+                              TESSERA_I64, TESSERA_U32, TESSERA_U64};
+
+typedef struct {
+  tessera_layout layout;
+  int64_t box[4];
+  matrix local;
+} distributed;
+
+/* Random layouts: a grid, rows, or strips of columns of random widths, in any order of ranks. */
+static tessera_layout random_layout(int64_t rows, int64_t cols) {
+  tessera_layout layout = 0;
+  const int64_t kind = below(3), shift = below(ranks);
+  if (kind == 0) {
+    CHECK(tessera_layout_grid(context, rows, cols, 0, 0, &layout) == TESSERA_OK);
+  } else if (kind == 1) {
+    CHECK(tessera_layout_grid(context, rows, cols, ranks, 1, &layout) == TESSERA_OK);
+  } else {
+    int64_t begin = 0, box[4] = {0, rows, 0, 0};
+    for (int r = 0; r < ranks; ++r) {
+      const int64_t end = r + 1 == ranks ? cols : begin + below(cols - begin + 1);
+      if ((r + shift) % ranks == rank) box[2] = begin, box[3] = end;
+      begin = end;
+    }
+    CHECK(tessera_layout_box(context, rows, cols, box, &layout) == TESSERA_OK);
+  }
+  return layout;
+}
+
+static distributed new_distributed(int type, int order, int64_t rows, int64_t cols, int64_t seed) {
+  distributed d;
+  d.layout = random_layout(rows, cols);
+  CHECK(tessera_layout_box_of(d.layout, rank, d.box) == TESSERA_OK);
+  const int64_t gap = below(3) == 0 ? 2 + rank : 0;
+  d.local = new_matrix(type, order, d.box[1] - d.box[0], d.box[3] - d.box[2], gap);
+  fill_matrix(&d.local, d.box[0], d.box[2], seed);
+  return d;
+}
+
+static void free_distributed(distributed* d) {
+  CHECK(tessera_layout_free(&d->layout) == TESSERA_OK && d->layout == 0);
+  free_matrix(&d->local);
+}
+
+static void test_matmul(int type) {
+  static const char* options[] = {NULL, "threads=2", "algorithm=summa", "slices=2",
+                                  "kernel=naive rounds=2"};
+  const int order = below(2) ? TESSERA_ROW_MAJOR : TESSERA_COL_MAJOR;
+  const int op_a = TESSERA_NO_TRANS + (int)below(3), op_b = TESSERA_NO_TRANS + (int)below(3);
+  const int64_t m = below(40), n = below(40), k = below(40);
+  const int a_turns = op_a != TESSERA_NO_TRANS, b_turns = op_b != TESSERA_NO_TRANS;
+  distributed a = new_distributed(type, order, a_turns ? k : m, a_turns ? m : k, 1);
+  distributed b = new_distributed(type, order, b_turns ? n : k, b_turns ? k : n, 2);
+  distributed c = new_distributed(type, order, m, n, 3);
+  const int adds = (int)below(2), scaled = (int)below(2);
+  const double complex two = type == TESSERA_C64 || type == TESSERA_C128 ? 2 - I : 2;
+  unsigned char alpha[16], beta[16];
+  put(type, alpha, two);
+  put(type, beta, -1);
+  CHECK(tessera_dist_matmul(context, order, type, op_a, op_b, scaled ? alpha : NULL, a.layout,
+                            a.local.data, a.local.ld, b.layout, b.local.data, b.local.ld,
+                            adds ? beta : NULL, c.layout, c.local.data, c.local.ld,
+                            options[below(5)]) == TESSERA_OK);
+  int64_t wrong = 0;
+  for (int64_t i = c.box[0]; i < c.box[1]; ++i) {
+    for (int64_t j = c.box[2]; j < c.box[3]; ++j) {
+      double complex sum = 0;
+      for (int64_t p = 0; p < k; ++p) {
+        sum += applied(op_a, a_turns ? value_at(type, p, i, 1) : value_at(type, i, p, 1)) *
+               applied(op_b, b_turns ? value_at(type, j, p, 2) : value_at(type, p, j, 2));
+      }
+      sum = (scaled ? two : 1) * sum - (adds ? value_at(type, i, j, 3) : 0);
+      wrong += get(type, at(&c.local, i - c.box[0], j - c.box[2])) == sum ? 0 : 1;
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(is_intact_around(&c.local));
+  free_distributed(&a), free_distributed(&b), free_distributed(&c);
+}
+
+/* b = alpha op(a) + beta b; moves: by tessera_redistribute. */
+static void test_transpose(int type, int moves) {
+  const int order = below(2) ? TESSERA_ROW_MAJOR : TESSERA_COL_MAJOR;
+  const int op = moves ? TESSERA_NO_TRANS : TESSERA_NO_TRANS + (int)below(3);
+  const int turns = op != TESSERA_NO_TRANS, is_opaque = type >= TESSERA_OPAQUE;
+  const int64_t m = below(60), n = below(60);
+  const double alpha = moves || is_opaque ? 1 : (double)(1 + below(2));
+  const double beta = moves || is_opaque ? 0 : (double)below(2);
+  distributed a = new_distributed(type, order, m, n, 1);
+  distributed b = new_distributed(type, order, turns ? n : m, turns ? m : n, 2);
+  const int code =
+      moves ? tessera_redistribute(context, order, type, a.layout, a.local.data, a.local.ld,
+                                   b.layout, b.local.data, b.local.ld)
+            : tessera_dist_transpose(context, order, type, op, alpha, a.layout, a.local.data,
+                                     a.local.ld, beta, b.layout, b.local.data, b.local.ld, NULL);
+  CHECK(code == TESSERA_OK);
+  int64_t wrong = 0;
+  for (int64_t i = b.box[0]; i < b.box[1]; ++i) {
+    for (int64_t j = b.box[2]; j < b.box[3]; ++j) {
+      unsigned char want[64];
+      const double complex value =
+          applied(op, turns ? value_at(type, j, i, 1) : value_at(type, i, j, 1));
+      put(type, want, is_opaque ? value : alpha * value + beta * value_at(type, i, j, 2));
+      unsigned char* const got = at(&b.local, i - b.box[0], j - b.box[2]);
+      wrong +=
+          is_opaque ? memcmp(want, got, size_of(type)) != 0 : get(type, want) != get(type, got);
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(is_intact_around(&b.local));
+  free_distributed(&a), free_distributed(&b);
+}
+
+static int64_t key_at(int64_t row, int64_t kinds) { return row * 7919 % kinds; }
+
+typedef struct {
+  int64_t key, place;
+} pair;
+static int sign;
+static int compare(const void* x, const void* y) {
+  const pair *p = x, *q = y;
+  if (p->key != q->key) return sign * (p->key < q->key ? -1 : 1);
+  return p->place < q->place ? -1 : 1;
+}
+
+/* Sorts keys, computes their order and fetches a payload by it, with uneven numbers of rows. */
+static void test_sort(int type) {
+  static const char* options[] = {NULL, "algorithm=samplesort", "algorithm=rounds threads=2"};
+  const int direction = (int)below(2), only = (int)below(ranks + 1);
+  int64_t total = 0, n = 0, before = 0, begin = 0, end = 0, count = 0, wrong = 0;
+  for (int r = 0; r < ranks; ++r) {
+    const int64_t rows = only < ranks && only != r ? 0 : below(3000);
+    if (r == rank) n = rows, before = total;
+    total += rows;
+  }
+  const int64_t kinds = 1 + below(total + 1);
+  pair* const want = malloc(((size_t)total + 1) * sizeof(pair));
+  for (int64_t i = 0; i < total; ++i) want[i] = (pair){key_at(i, kinds), i};
+  sign = direction == TESSERA_ASCENDING ? 1 : -1;
+  qsort(want, (size_t)total, sizeof(pair), compare);
+  CHECK(tessera_share(total, ranks, rank, &begin, &end) == TESSERA_OK);
+  const int64_t capacity = n > end - begin ? n : end - begin;
+  matrix keys = new_matrix(type, TESSERA_ROW_MAJOR, 1, capacity, 0);
+  int32_t* const payload = malloc(((size_t)capacity + 1) * 12);
+  int32_t* const carried = malloc(((size_t)capacity + 1) * 12);
+  uint64_t* const order = malloc(((size_t)capacity + 1) * 8);
+  for (int64_t i = 0; i < n; ++i) {
+    put(type, at(&keys, 0, i), (double)key_at(before + i, kinds));
+    for (int64_t w = 0; w < 3; ++w) payload[3 * i + w] = (int32_t)(3 * (before + i) + w);
+  }
+  const void* const columns[1] = {keys.data};
+  order[capacity] = 4711;
+  CHECK(tessera_dist_argsort(context, 1, &type, &direction, n, columns, capacity, order, &count,
+                             NULL) == TESSERA_OK);
+  CHECK(count == end - begin && order[capacity] == 4711);
+  CHECK(tessera_dist_permute(context, 12, n, payload, count, order, carried, NULL) == TESSERA_OK);
+  for (int64_t i = 0; i < count; ++i) {
+    wrong += order[i] == (uint64_t)want[begin + i].place ? 0 : 1;
+    wrong += carried[3 * i + 2] == 3 * want[begin + i].place + 2 ? 0 : 1;
+  }
+  CHECK(wrong == 0);
+  CHECK(tessera_dist_sort(context, type, direction, n, keys.data, capacity, &count,
+                          options[below(3)]) == TESSERA_OK);
+  CHECK(count == end - begin);
+  for (int64_t i = 0; i < count; ++i)
+    wrong += creal(get(type, at(&keys, 0, i))) == (double)want[begin + i].key ? 0 : 1;
+  CHECK(wrong == 0);
+  CHECK(is_intact_around(&keys));
+  free_matrix(&keys);
+  free(payload), free(carried), free(order), free(want);
+}
+
+/* Two columns, the second one descending. */
+static void test_columns(void) {
+  const int types[2] = {TESSERA_F64, TESSERA_I32};
+  const int directions[2] = {TESSERA_ASCENDING, TESSERA_DESCENDING};
+  double first[50];
+  int32_t second[50];
+  uint64_t order[50];
+  int64_t count = 0, wrong = 0;
+  for (int64_t i = 0; i < 50; ++i) {
+    const int64_t row = 50 * rank + i;
+    first[i] = (double)(row % 2) - 0.5;
+    second[i] = (int32_t)row;
+  }
+  const void* const keys[2] = {first, second};
+  CHECK(tessera_dist_argsort(context, 2, types, directions, 50, keys, 50, order, &count, NULL) ==
+        TESSERA_OK);
+  const int64_t half = 25 * ranks;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t place = 50 * rank + i;
+    const int64_t want = place < half ? 2 * (half - 1 - place) : 2 * (2 * half - 1 - place) + 1;
+    wrong += order[i] == (uint64_t)want ? 0 : 1;
+  }
+  CHECK(count == 50 && wrong == 0);
+}
+
+static void test(MPI_Comm part) {
+  int threads = 0, size = 0, here = -1;
+  MPI_Comm_rank(part, &here);
+  MPI_Comm_size(part, &size);
+  CHECK(tessera_context_create_f(MPI_Comm_c2f(part), &context) == TESSERA_OK);
+  CHECK(tessera_context_rank(context, &rank) == TESSERA_OK && rank == here);
+  CHECK(tessera_context_size(context, &ranks) == TESSERA_OK && ranks == size);
+  CHECK(tessera_context_threads(context, &threads) == TESSERA_OK && threads >= 1);
+  for (int i = 0; i < 24; ++i) test_matmul(numbers[i % 4]);
+  for (int i = 0; i < 12; ++i) test_transpose(numbers[i % 4], 0);
+  for (int i = 0; i < 6; ++i) {
+    test_transpose(TESSERA_RECORD(1 + 3 * i), i % 2);
+    test_transpose(numbers[i % 4], 1);
+    test_sort(keys_of[i]);
+    test_sort(keys_of[i]);
+  }
+  test_columns();
+  CHECK(tessera_context_free(&context) == TESSERA_OK && context == 0);
+}
