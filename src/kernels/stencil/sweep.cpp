@@ -103,7 +103,8 @@ typename Field<T>::Shape Field<T>::shape(Index3 extent, const Ghosts& ghosts) {
   const index_t rows = extent[1] + ghosts[1][0] + ghosts[1][1];
   const index_t planes = extent[0] + ghosts[0][0] + ghosts[0][1];
   index_t plane = checked_mul(rows, row, "size of a field");
-  if (planes > 1 && plane * static_cast<index_t>(sizeof(T)) % page_bytes == 0) plane += line;
+  if (planes > 1 && plane * static_cast<index_t>(sizeof(T)) % page_bytes == 0)
+    plane += row;  // planes of whole rows can also be seen as arrays of three dimensions
   const index_t origin = ghosts[0][0] * plane + ghosts[1][0] * row + before;
   return {{{plane, row, 1}}, origin, checked_mul(planes, plane, "size of a field") + line};
 }
