@@ -54,6 +54,10 @@ const char* tessera_error_text(void);
 const char* tessera_error_argument(void);
 int tessera_error_rank(void);
 
+/* Makes the last error of this thread, "ARGUMENT PROBLEM", and returns TESSERA_USAGE: for bindings
+ * of other languages, which check arguments of their own. */
+int tessera_refuse(const char* argument, const char* problem);
+
 /* Returns the name of a code: "TESSERA_USAGE"; "" for other numbers. */
 const char* tessera_code_name(int code);
 
@@ -156,7 +160,8 @@ int tessera_share(int64_t total, int parts, int part, int64_t* begin, int64_t* e
 /* --- Matrices on the ranks ----------------------------------------------------------------- */
 
 /* A layout is a rows x cols matrix cut into one box per rank, perhaps empty, which is in the memory
- * of that rank. A box is {first row, end of rows, first column, end of columns}. */
+ * of that rank. A box is {first row, end of rows, first column, end of columns}. Bindings pass the
+ * leading dimension -1 for an array whose shape is not that of the box: all ranks refuse it. */
 
 /* Makes the layout of even blocks on a grid of grid_rows x grid_cols ranks, all of the context,
  * row by row; 0 x 0: the grid whose blocks are nearest to squares. Local. */
@@ -190,6 +195,10 @@ int tessera_redistribute(tessera_context context, int order, int type, tessera_l
 
 /* --- Keys and rows on the ranks ------------------------------------------------------------ */
 
+/* Sets `total` to the sum of n over the ranks, and `before` to that over the ranks before this one.
+ * Collective. */
+int tessera_dist_total(tessera_context context, int64_t n, int64_t* total, int64_t* before);
+
 /* Sorts the keys of all ranks together: keys[0:n], any number on each rank, become this rank's even
  * share of the sorted sequence (tessera_share), and `sorted` their number. keys has room for
  * `capacity` keys, at least as many as before and after. Types and order as tessera_sort.
@@ -212,6 +221,47 @@ int tessera_dist_argsort(tessera_context context, int columns, const int* types,
  * Options: threads. */
 int tessera_dist_permute(tessera_context context, int64_t bytes, int64_t n, const void* from,
                          int64_t count, const uint64_t* permutation, void* to, const char* options);
+
+/* --- Fields on the ranks ------------------------------------------------------------------- */
+
+typedef struct tessera_field_s* tessera_field;
+
+/* Makes a field of zeros, cut into one box per rank, which `stencil` advances; a rank may have an
+ * empty box. extents: slowest first. Types: f32, f64. Collective. Options: threads, kernel,
+ * steps=N (of a call of tessera_field_advance for which the cut is the fastest; 100), halo_steps=N
+ * (between two exchanges; 0: the fastest), overlap=yes (computes while messages are in flight). */
+int tessera_field_create(tessera_context context, const tessera_stencil* stencil, int type,
+                         const int64_t* extents, const char* options, tessera_field* field);
+/* Sets low and high to this rank's box [low, high), in indices of the whole field. Local. */
+int tessera_field_box(tessera_field field, int64_t* low, int64_t* high);
+/* Sets data to the first point of this rank's box, in the field's memory, and strides to those of
+ * its dimensions, in elements. The caller reads and writes the box there between two calls of
+ * tessera_field_advance, after which data is another. Local. */
+int tessera_field_data(tessera_field field, void** data, int64_t* strides);
+/* Advances the field by `steps` steps. Collective. */
+int tessera_field_advance(tessera_field field, int64_t steps);
+/* Frees the field and sets it to 0; freeing 0 does nothing. Local. */
+int tessera_field_free(tessera_field* field);
+
+/* --- HDF5 datasets ------------------------------------------------------------------------- */
+
+/* Sets dims to the number of dimensions of a dataset, at most 32, and extents to their lengths. In
+ * files of other origin as in Tessera's. Local. */
+int tessera_dataset_extents(const char* file, const char* dataset, int* dims, int64_t extents[32]);
+
+/* Reads the box [low, high) of a dataset into contiguous memory, last dimension fastest, converted
+ * to the type: f32, f64, i32, i64, u32, u64, c64 or c128. Any number of ranks may read at once, but
+ * none of a file that is being written. Local. */
+int tessera_read(const char* file, const char* dataset, int type, int dims, const int64_t* low,
+                 const int64_t* high, void* data);
+
+/* Writes a dataset of which each rank has one box [low, high) in contiguous memory, and which the
+ * boxes cover without overlap. The file appears when it is complete. In an existing file of other
+ * origin the dataset is added. Types as tessera_read. Collective. Options: existing=replace (an
+ * output of Tessera; otherwise TESSERA_CANNOT_CREATE). */
+int tessera_write(tessera_context context, const char* file, const char* dataset, int type,
+                  int dims, const int64_t* extents, const int64_t* low, const int64_t* high,
+                  const void* data, const char* options);
 
 #ifdef __cplusplus
 }

@@ -46,9 +46,8 @@ Element key_element(int type, const char* argument) {
     default:
       break;
   }
-  throw Error(
-      ExitCode::usage,
-      fmt::format("{} is {}: must be TESSERA_F32, F64, I32, I64, U32 or U64", argument, type));
+  throw Error::of_argument(
+      argument, fmt::format("is {}: must be TESSERA_F32, F64, I32, I64, U32 or U64", type));
 }
 
 index_t bytes_of(int type) {

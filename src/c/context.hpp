@@ -7,6 +7,7 @@
 #include "c/arguments.hpp"
 #include "c/handles.hpp"
 #include "layout/matrix_layout.hpp"
+#include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
 
 namespace tessera::c {

@@ -107,6 +107,21 @@ std::vector<sorts::KeyColumn> columns_of(int columns, const int* types, const in
 }  // namespace
 }  // namespace tessera::c
 
+int tessera_dist_total(tessera_context context, int64_t n, int64_t* total, int64_t* before) {
+  using namespace tessera::c;
+  return guarded([&] {
+    const auto on = context_of(context);
+    agree(*on, [&](Fingerprint&) {
+      expect_extent(n, "n");
+      expect(total != nullptr, "total", "is a null pointer");
+      expect(before != nullptr, "before", "is a null pointer");
+    });
+    const std::vector<tessera::index_t> offsets = offsets_of(on->comm.all_gather(n));
+    *total = offsets.back();
+    *before = offsets[static_cast<std::size_t>(on->comm.rank())];
+  });
+}
+
 int tessera_dist_sort(tessera_context context, int type, int direction, int64_t n, void* keys,
                       int64_t capacity, int64_t* sorted, const char* options) {
   using namespace tessera;

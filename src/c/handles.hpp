@@ -31,7 +31,7 @@ class Handles {
     expect(handle != nullptr, argument, "is 0: must be a handle");
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(reinterpret_cast<std::uintptr_t>(handle));
-    expect(found != objects_.end(), argument, "is no handle, or was freed");
+    expect(found != objects_.end(), argument, "is not a handle, or was freed");
     return found->second;
   }
 

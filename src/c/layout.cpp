@@ -5,7 +5,6 @@
 
 #include "c/context.hpp"
 #include "layout/home.hpp"
-#include "mpi/agreement.hpp"
 
 namespace tessera::c {
 namespace {
@@ -82,11 +81,14 @@ Home home_of(const Context& context, const char* name, Storage storage, tessera_
 
 void expect_shape(const Home& x, index_t rows, index_t cols, const char* reason) {
   if (x.rows() == rows && x.cols() == cols) return;
-  throw Error(ExitCode::usage, fmt::format("layout_{} is {} x {}: must be {} x {}, {}", x.name,
-                                           x.rows(), x.cols(), rows, cols, reason));
+  throw Error::of_argument(
+      std::string("layout_") + x.name,
+      fmt::format("is {} x {}: must be {} x {}, {}", x.rows(), x.cols(), rows, cols, reason));
 }
 
 void expect_memory(const Home& home, const void* data, index_t bytes) {
+  expect(home.ld != -1, home.name, "has another shape than this rank's box, {} x {}",
+         home.shape.rows, home.shape.cols);
   expect_matrix(home.name, data, home.ld, home.shape, bytes);
 }
 

@@ -54,8 +54,8 @@ int Options::threads(int owned) const {
 
 void unknown_value(std::string_view option, std::string_view value,
                    const std::vector<std::string>& known) {
-  throw Error(ExitCode::usage, fmt::format("options has {}={}, which is not known{}", option,
-                                           printable(value), suggestion(value, known)));
+  throw Error::of_argument("options", fmt::format("has {}={}, which is not known{}", option,
+                                                  printable(value), suggestion(value, known)));
 }
 
 }  // namespace tessera::c

@@ -5,10 +5,10 @@
 #include <array>
 #include <exception>
 #include <new>
+#include <string>
 
 #include "base/note.hpp"
 #include "base/version.hpp"
-#include "mpi/agreement.hpp"
 
 namespace tessera::c {
 namespace {
@@ -19,17 +19,9 @@ struct LastError {
 };
 thread_local LastError last;
 
-/// Returns the name with which the message of a wrong argument begins, or "".
-std::string argument_of(std::string_view message) {
-  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz_";
-  const std::size_t end = message.find_first_not_of(letters);
-  if (end == std::string_view::npos || end == 0) return {};
-  return std::string(message[end] == ' ' || message[end] == ':' ? message.substr(0, end) : "");
-}
-
-int keep(ExitCode code, const std::string& text, int rank) noexcept {
+int keep(ExitCode code, const char* text, std::string_view argument = {}, int rank = -1) noexcept {
   try {
-    last = {text, code == ExitCode::usage ? argument_of(text) : "", rank};
+    last = {text, std::string(argument), rank};
   } catch (...) {
     last.text.clear();
     last.argument.clear();
@@ -42,16 +34,14 @@ int keep(ExitCode code, const std::string& text, int rank) noexcept {
 int fail() noexcept {
   try {
     throw;
-  } catch (const mpi::AgreedError& error) {
-    return keep(error.code(), error.what(), error.rank());
   } catch (const Error& error) {
-    return keep(error.code(), error.what(), -1);
+    return keep(error.code(), error.what(), error.argument(), error.rank());
   } catch (const std::bad_alloc&) {
-    return keep(ExitCode::memory, "insufficient memory", -1);
+    return keep(ExitCode::memory, "insufficient memory");
   } catch (const std::exception& error) {
-    return keep(ExitCode::internal, error.what(), -1);
+    return keep(ExitCode::internal, error.what());
   } catch (...) {
-    return keep(ExitCode::internal, "unknown exception", -1);
+    return keep(ExitCode::internal, "unknown exception");
   }
 }
 
@@ -77,6 +67,14 @@ constexpr std::array codes{TESSERA_CODE(TESSERA_OK),           TESSERA_CODE(TESS
 const char* tessera_error_text() { return tessera::c::last.text.c_str(); }
 const char* tessera_error_argument() { return tessera::c::last.argument.c_str(); }
 int tessera_error_rank() { return tessera::c::last.rank; }
+
+int tessera_refuse(const char* argument, const char* problem) {
+  return tessera::c::guarded([&] {
+    tessera::c::expect(argument != nullptr, "argument", "is a null pointer");
+    tessera::c::expect(problem != nullptr, "problem", "is a null pointer");
+    throw tessera::Error::of_argument(argument, problem);
+  });
+}
 
 const char* tessera_code_name(int code) {
   for (const CodeName& one : codes) {

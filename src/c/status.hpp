@@ -3,11 +3,10 @@
 
 #include <fmt/core.h>
 
-#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
-#include "mpi/communicator.hpp"
 #include "tessera.h"
 
 namespace tessera::c {
@@ -16,10 +15,7 @@ namespace tessera::c {
 template <class... Args>
 void expect(bool holds, std::string_view argument, fmt::format_string<Args...> problem,
             Args&&... args) {
-  if (!holds) {
-    throw Error(ExitCode::usage,
-                std::string(argument) + " " + fmt::format(problem, std::forward<Args>(args)...));
-  }
+  if (!holds) throw Error::of_argument(argument, fmt::format(problem, std::forward<Args>(args)...));
 }
 
 /// Keeps the exception that is being handled as the last error of this thread; returns its code.

@@ -300,11 +300,15 @@ class Form(unittest.TestCase):
                     )
 
     def test_code_of_the_library_is_that_of_its_test(self):
-        """C++ and CMake equal what tests/install compiles."""
+        """C++, C, Fortran and CMake equal what tests compile."""
+        tests, examples = "tests/install/", "src/c/examples/"
         sources = {
-            kind: "".join(read(os.path.join(tessera.ROOT, "tests/install", name)) for name in names)
-            for kind, names in (("cpp", ("main.cpp", "embedded.cpp", "kernels/main.cpp")),
-                                ("cmake", ("CMakeLists.txt",)))
+            kind: "".join(read(os.path.join(tessera.ROOT, name)) for name in names)
+            for kind, names in (
+                ("cpp", (tests + "main.cpp", tests + "embedded.cpp", tests + "kernels/main.cpp")),
+                ("c", (tests + "product.c", examples + "kmeans.c")),
+                ("fortran", (tests + "product.f90", examples + "heat.f90")),
+                ("cmake", (tests + "CMakeLists.txt",)))
         }
         for path in PAGES.values():
             for block in pages.blocks(read(path)):

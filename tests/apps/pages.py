@@ -15,7 +15,7 @@ import shlex
 Block = collections.namedtuple("Block", "kind first lines")  # first: number of its first line
 Command = collections.namedtuple("Command", "text number shown")  # shown: [(number, line)]
 
-KINDS = ("console", "sh", "python", "toml", "cpp", "cmake", "text")
+KINDS = ("console", "sh", "python", "toml", "cpp", "c", "fortran", "cmake", "text")
 COLUMNS = 100
 
 

@@ -1,5 +1,5 @@
 /* Wrong calls on ranks: one rank passes a wrong argument, and every rank gets the same code, and a
- * text that begins with the argument. Nobody waits for ever. */
+ * text that begins with the argument. No rank hangs. */
 #include "ranks.h"
 
 enum { row = TESSERA_ROW_MAJOR, none = TESSERA_NO_TRANS, f64 = TESSERA_F64 };

@@ -2,6 +2,7 @@
 # and by pkg-config, and runs each: main.cpp on 3 ranks and embedded.cpp, which starts MPI itself, or
 # kernels/main.cpp for a build without MPI.
 #   cmake -DBUILD= -DSCRATCH= -DSOURCE= -DCXX= -DFLAGS= -DLIBDIR= -DGENERATOR=
+#         -DMPICC=
 #         -DLAUNCH=<mpirun with flags; empty: without MPI> -P install_test.cmake
 cmake_minimum_required(VERSION 3.25)
 
@@ -31,7 +32,8 @@ if(LAUNCH)
   run(${prefix}/bin/tessera list)
   foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.toml
           share/tessera/jobs/env.sh share/tessera/jobs/launch.sh
-    include/tessera/tessera.hpp
+    include/tessera/tessera.hpp include/tessera/tessera.h include/tessera/tessera.f90
+          share/tessera/examples/kmeans.c share/tessera/examples/heat.f90
           share/doc/tessera/README.md share/doc/tessera/apps/manual/index.md
           share/doc/tessera/apps/manual/matmul_variants.png
           share/doc/tessera/apps/manual/reference/tessera-sort.md share/man/man1/tessera.1
@@ -64,6 +66,7 @@ foreach(archive IN LISTS archives)
   if(symbols MATCHES "[^ \n]*N7tessera(8locality|11scalability|13memory_probes)[^\n]*")
     message(FATAL_ERROR "${archive} has ${CMAKE_MATCH_0}")
   endif()
+  string(REGEX REPLACE " T tessera_[a-z0-9_]*\n" "" symbols "${symbols}") # the C API
   if(symbols MATCHES " [TWDB] [a-z][a-z_]*\n")  # mangled names begin with _Z
     message(FATAL_ERROR "${archive} replaces a function of other libraries: ${CMAKE_MATCH_0}")
   endif()
@@ -76,13 +79,38 @@ run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 run_outside(${SCRATCH}/build/outside "${ranks}0 of 943 elements wrong")
 if(LAUNCH)
   run_outside(${SCRATCH}/build/embedded "0 of 900 elements wrong")
+  run_outside(${SCRATCH}/build/product "22 28 49 64")
 endif()
 
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
 execute_process(COMMAND pkg-config --cflags --libs tessera OUTPUT_VARIABLE words
   OUTPUT_STRIP_TRAILING_WHITESPACE
                 COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND pkg-config --cflags --libs tessera-c OUTPUT_VARIABLE c_library
+  OUTPUT_STRIP_TRAILING_WHITESPACE)
+execute_process(COMMAND pkg-config --variable=fortran tessera-c OUTPUT_VARIABLE module
+  OUTPUT_STRIP_TRAILING_WHITESPACE)
 separate_arguments(words UNIX_COMMAND "${words}")
 separate_arguments(FLAGS UNIX_COMMAND "${FLAGS}")
 run(${CXX} ${FLAGS} -I${SOURCE} ${SOURCE}/main.cpp ${words} -o ${SCRATCH}/by_pkg_config)
 run_outside(${SCRATCH}/by_pkg_config "${ranks}0 of 943 elements wrong")
+
+# C and Fortran, with the shared library.
+if(NOT LAUNCH)
+  return()
+endif()
+separate_arguments(library UNIX_COMMAND "${c_library}")
+run(${MPICC} ${FLAGS} -std=c99 ${SOURCE}/product.c ${library} -o ${SCRATCH}/product_c)
+run_outside(${SCRATCH}/product_c "22 28 49 64")
+run(${MPICC} ${FLAGS} -std=c99 ${prefix}/share/tessera/examples/kmeans.c ${library}
+  -o ${SCRATCH}/kmeans)
+find_program(MPIFORT mpifort)
+if(MPIFORT AND NOT FLAGS)
+  file(MAKE_DIRECTORY ${SCRATCH}/modules)
+  foreach(program ${SOURCE}/product.f90 ${prefix}/share/tessera/examples/heat.f90)
+    cmake_path(GET program STEM name)
+    run(${MPIFORT} -J${SCRATCH}/modules ${module} ${program} ${library} -o ${SCRATCH}/${name}_f)
+  endforeach()
+  run_outside(${SCRATCH}/product_f "22 28 49 64")
+  run_outside(${SCRATCH}/heat_f "largest difference")
+endif()

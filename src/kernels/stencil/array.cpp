@@ -26,8 +26,8 @@ void for_each_row(const Index3& extent, int threads, const F& f) {
 
 template <class T>
 void advance(const ArrayMarch& march) {
-  require(!march.stencil.two_levels(), ExitCode::usage,
-          "stencil needs the field of the previous step: must need one field");
+  require_argument(!march.stencil.two_levels(), "stencil",
+                   "needs the field of the previous step: must need one field");
   if (march.extent.volume() == 0) return;
   constexpr auto size = static_cast<index_t>(sizeof(T));
   const index_t grains = march.extent.volume() / grain * std::max<index_t>(march.steps, 1);
