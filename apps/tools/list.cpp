@@ -1,9 +1,13 @@
 #include <fmt/core.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/hanging.hpp"
 #include "base/table.hpp"
+#include "base/text.hpp"
 #include "commands/command.hpp"
+#include "io/results.hpp"
 #include "kernels/forkjoin/variants.hpp"
 #include "kernels/matmul/variants.hpp"
 #include "kernels/memory/device_probes.hpp"
@@ -12,8 +16,11 @@
 #include "kernels/stencil/variants.hpp"
 #include "kernels/transpose/variants.hpp"
 #include "lab/locality/occupancy.hpp"
+#include "lab/paper/what_if.hpp"
 #include "machine/gpu.hpp"
 #include "run/answer.hpp"
+#include "run/inputs.hpp"
+#include "run/provenance.hpp"
 #include "workloads/matmul/workload.hpp"
 #include "workloads/sort/workload.hpp"
 #include "workloads/transpose/workload.hpp"
@@ -32,11 +39,49 @@ void add_rows(Table& table, const std::string& workload, const std::vector<Varia
   }
 }
 
-Body list(const run::Parsed& parsed, const Arguments&, ExitCode&) {
-  if (parsed.lists.at("occupancy").front() == "true") {
+bool is_flag(const run::Parsed& parsed, const char* option) {
+  return parsed.sources.at(option) == "flag";
+}
+
+/// Prints the occupancy of a block that the options describe.
+std::vector<io::TableRows> what_if(const run::OptionSet& set, const run::Parsed& parsed) {
+  const run::Values point = set.points(parsed).front();
+  const machine::BlockShape block{point.integer("threads"), point.integer("registers"),
+                                  point.bytes("shared")};
+  constexpr index_t most = 1024;
+  require(block.threads >= 1 && block.threads <= most, ExitCode::usage,
+          fmt::format("--threads {}: a block has 1 to {} threads", block.threads, most));
+  std::vector<io::TableRows> tables =
+      point.has("cc") ? paper::print_what_if(block, point.text("cc")) : paper::print_what_if(block);
+  run::answer_tables(tables);
+  return tables;
+}
+
+/// Lists the occupancy of a described block, or that of this program's kernels on this machine.
+Body occupancy(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
+  const std::string& file = parsed.lists.at("results").front();
+  const char* const shape[] = {"threads", "registers", "shared", "cc"};
+  if (std::none_of(std::begin(shape), std::end(shape),
+                   [&](const char* option) { return is_flag(parsed, option); })) {
+    require(file.empty(), ExitCode::usage,
+            "--results requires a block; describe it with --threads, --registers and --shared");
     locality::print_occupancy();
     return {};
   }
+  if (!file.empty()) run::require_own_file(file, set, parsed);
+  const std::vector<io::TableRows> tables = what_if(set, parsed);
+  if (file.empty()) return {};
+  return [=, &set](const mpi::Communicator& comm) {
+    const std::string run = io::append_new_run(
+        file, set.command(), run::provenance(comm, set, parsed, arguments, utc_now()), tables);
+    fmt::print("results: {} (group {}); run tessera report {} to plot the curves\n", file, run,
+               file);
+    return ExitCode::ok;
+  };
+}
+
+Body list(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
+  if (parsed.lists.at("occupancy").front() == "true") return occupancy(set, parsed, arguments);
   Table kernels({"workload", "kernel", "space", "what it does"});
   add_rows(kernels, "matmul", infos(matmul::variants()));
   add_rows(kernels, "transpose", infos(transpose::variants()));
@@ -72,18 +117,60 @@ Body list(const run::Parsed& parsed, const Arguments&, ExitCode&) {
   return {};
 }
 
-}  // namespace
-
-Command list_command() {
+run::OptionSet declare() {
   run::OptionSet set(
       "list", "List all kernels, algorithms and stencils",
-      {"tessera list", "tessera list --occupancy     # resources of the GPU kernels"});
+      {"tessera list", "tessera list --occupancy     # resources of the GPU kernels",
+       "tessera list --occupancy --threads 256 --registers 40 --shared 8KiB --cc 9.0"});
   set.add({.name = "occupancy",
            .kind = run::Kind::flag,
            .help = "Print the resources that GPU kernels occupy. Registers, shared and local "
-                   "memory, blocks and warps per multiprocessor, and the limiting resource.",
+                   "memory, blocks and warps per multiprocessor, and the limiting resource; or, "
+                   "without a GPU, those of a block that the options below describe.",
            .group = "GPU"});
-  return {set, list, RankScope::on_one};
+  const auto of_block = [&](const char* name, run::Kind kind, const char* fallback, double low,
+                            double high, const char* help) {
+    set.add({.name = name,
+             .kind = kind,
+             .fallback = fallback,
+             .help = help,
+             .group = "GPU",
+             .low = low,
+             .high = high,
+             .users = {"occupancy", {"true"}}});
+  };
+  of_block("threads", run::Kind::integer, "256", 0, 1e4,
+           "Set the threads of the block, up to 1024");
+  of_block("registers", run::Kind::integer, "32", 0, 255, "Set the registers of a thread");
+  of_block("shared", run::Kind::bytes, "0", 0, 1e9, "Set the shared memory of the block");
+  std::vector<std::string> versions;
+  for (const machine::ComputeCapability& row : machine::compute_capabilities())
+    versions.emplace_back(row.version);
+  set.add({.name = "cc",
+           .kind = run::Kind::choice,
+           .help = "Select the compute capability, 9.0 for an H100. Prints the curves of occupancy "
+                   "against threads, registers and shared memory. Default: a row for each.",
+           .group = "GPU",
+           .choices = versions,
+           .users = {"occupancy", {"true"}}});
+  set.add({.name = "results",
+           .help = "Append the occupancy of the block to an HDF5 file. With --cc also its curves.",
+           .group = "Files",
+           .value = "FILE",
+           .identity = false,
+           .users = {"occupancy", {"true"}}});
+  return set;
+}
+
+}  // namespace
+
+Command list_command() {
+  static const run::OptionSet set = declare();
+  return {set,
+          [](const run::Parsed& parsed, const Arguments& arguments, ExitCode&) {
+            return list(set, parsed, arguments);
+          },
+          RankScope::on_one};
 }
 
 }  // namespace tessera::apps

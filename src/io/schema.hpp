@@ -68,6 +68,8 @@ inline constexpr const char* density =
 inline constexpr const char* arrays = "arrays";  // a row is one array of a space-time diagram
 inline constexpr const char* gpu =
     "gpu";  // a row is the sectors of an array that a CUDA kernel requests
+inline constexpr const char* occupancy =
+    "occupancy";  // of list: a row is one block shape on a multiprocessor, a point of a curve
 inline constexpr const char* recursion_levels =
     "recursion_levels";                          // a row is one level of the recursion
 inline constexpr const char* series = "series";  // a row is one quantity of a field after one step

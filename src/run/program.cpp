@@ -158,7 +158,7 @@ void understand_command(const Command& command, const Arguments& arguments, Invo
     return;
   }
   if (parsed.lists.contains("stall-limit")) task.stall_limit = parsed.real("stall-limit");
-  task.most_threads = most_threads(parsed);
+  if (command.runs != RankScope::on_one) task.most_threads = most_threads(parsed);
   require_threads(task.most_threads);
   answer().begin(screen_of(parsed));
   answer_options(command.options, parsed);
