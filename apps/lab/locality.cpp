@@ -32,7 +32,12 @@ Command locality_command() {
   return {set, [](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
             const std::string left_out = locality::settle(set, parsed);
             return [parsed, arguments, left_out](const mpi::Communicator& comm) {
-              return lab::trace_points({comm, set, parsed, arguments}, left_out, run_point);
+              locality::OnPaper paper;
+              return lab::trace_points(
+                  {comm, set, parsed, arguments, [&] { paper.print(); }}, left_out,
+                  [&](const std::string& key, const run::Values& point) {
+                    return point.has("device") ? paper.run(key, point) : run_point(key, point);
+                  });
             };
           }};
 }

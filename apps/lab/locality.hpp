@@ -1,14 +1,20 @@
 #pragma once
 // Declarations shared by the files of the locality command.
 
+#include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/table.hpp"
 
 #include "io/results.hpp"
 #include "lab/locality/analysis.hpp"
 #include "lab/locality/diagram.hpp"
 #include "lab/locality/gpu.hpp"
 #include "lab/locality/kernels.hpp"
+#include "lab/paper/report.hpp"
 #include "run/options.hpp"
 
 namespace tessera::apps::locality {
@@ -42,5 +48,25 @@ void print(const tessera::locality::Analysis& analysis, index_t line_bytes);
 [[nodiscard]] bool is_gpu_kernel(const std::string& kernel);
 /// Simulates and prints one point of a cuda_ kernel and returns its tables.
 [[nodiscard]] std::vector<io::TableRows> run_gpu(const std::string& key, const run::Values& point);
+
+/// Returns whether a parameter of the device probes is an option of kernels on paper.
+[[nodiscard]] bool is_paper_option(std::string_view name);
+[[nodiscard]] paper::Request paper_request(const run::Values& point);
+
+/// The points of a sweep on GPUs on paper: a row each of two tables.
+class OnPaper {
+ public:
+  OnPaper();
+  /// Runs one point on paper and returns its tables.
+  [[nodiscard]] std::vector<io::TableRows> run(const std::string& key, const run::Values& point);
+  /// Prints the rows of all points.
+  void print() const;
+
+ private:
+  Table requests_, bounds_;
+  std::map<std::string, std::string> devices_;  ///< name -> what is said of it
+  std::set<std::string> shown_;                 ///< settings of the rows
+  std::size_t settings_;
+};
 
 }  // namespace tessera::apps::locality

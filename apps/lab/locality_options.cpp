@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "base/text.hpp"
+#include "kernels/memory/device_probes.hpp"
 #include "lab/locality/simulated_counters.hpp"
 #include "locality.hpp"
 #include "run/common_options.hpp"
@@ -19,6 +20,7 @@ std::vector<std::string> workloads() {
   for (const lab::TracedKernel& row : lab::traced_kernels()) {
     if (names.empty() || names.back() != row.workload) names.emplace_back(row.workload);
   }
+  names.emplace_back("memory");  // on paper
   return names;
 }
 
@@ -36,7 +38,7 @@ run::Option size(const char* name, const char* fallback, const char* help, const
 void add_problem(run::OptionSet& set) {
   set.add({.name = "workload",
            .kind = Kind::choice,
-           .help = "Select the workload to trace",
+           .help = "Select the workload to trace. memory: probes of a GPU, with --device paper.",
            .group = "Problem",
            .choices = workloads(),
            .positional = true});
@@ -128,6 +130,22 @@ void add_gpu(run::OptionSet& set) {
   block.low = 32;
   block.high = 1024;
   set.add(block);
+  set.add({.name = "device",
+           .help = "Run cuda_ kernels on a GPU on paper. paper, paper:h100, a100, v100, gtx580 or "
+                   "paper:FILE.toml; counts transactions, bank conflicts and divergence.",
+           .group = "GPU",
+           .value = "DEVICE",
+           .axis = true});
+  for (const memory::DeviceParameter& p : memory::device_parameters()) {
+    if (!is_paper_option(p.name)) continue;
+    set.add({.name = p.name,
+             .kind = Kind::integer,
+             .help = fmt::format("Set the {} of memory on paper. {}: {}.", p.name, p.name, p.help),
+             .group = "GPU",
+             .axis = true,
+             .low = static_cast<double>(p.low),
+             .high = static_cast<double>(p.high)});
+  }
 }
 
 lab::Geometry cache_of(const std::string& text, index_t line_bytes) {
@@ -140,6 +158,8 @@ lab::Geometry cache_of(const std::string& text, index_t line_bytes) {
 
 }  // namespace
 
+bool is_paper_option(std::string_view name) { return name != "streams"; }
+
 run::OptionSet declare() {
   run::OptionSet set(
       "locality", "Simulate the cache misses of the production kernels",
@@ -148,6 +168,7 @@ run::OptionSet declare() {
        "tessera locality matmul --kernel recursive --n 250,256 --pad 0,8   # conflicts",
        "tessera locality matmul --kernel cuda_column --type f32 --column-width 32,64",
        "tessera locality transpose --kernel recursive --diagram 128 --results l.h5",
+       "tessera locality transpose --device paper:h100 --n 1024 --type f32",
        "tessera report l.h5                              # miss curves and diagrams"});
   add_problem(set);
   add_caches(set);

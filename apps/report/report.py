@@ -15,6 +15,7 @@ import heatmap
 import hierarchy
 import history
 import locality
+import on_paper
 import page
 import phases
 import pick
@@ -31,22 +32,23 @@ IN_PAGE = ("kernel", "probe")  # columns of a page, also where all points agree
 
 
 def read(words):
-    """Returns the runs, the traced points and the simulated GPU points of all files, or of a run of
-    a file."""
-    runs, traced, ordered = [], [], []
+    """Returns the runs, the traced points, the simulated GPU points and those on paper of all
+    files, or of a run of a file."""
+    runs, traced, ordered, papers = [], [], [], []
     for word in words:
         path, name = pick.split_run(word)
         found = pick.read(path, results.read, lambda path: locality.whole(locality.read(path)),
-                          gpu_order.read)
+                          gpu_order.read, on_paper.read)
         mine = [run for run in found[0] if name in ("", run.name)]
-        points, on_gpu = ([one for one in part if name in ("", one.run)] for part in found[1:])
-        if not mine and not points and not on_gpu:
+        points, on_gpu, paper = ([one for one in part if name in ("", one.run)] for part in found[1:])
+        if not mine and not points and not on_gpu and not paper:
             pick.fail(65, f"'{word}' holds no finished point; measure something with --results "
                           f"{path}")
         runs += mine
         traced += points
         ordered += on_gpu
-    return runs, traced, ordered
+        papers += paper
+    return runs, traced, ordered, papers
 
 
 class Section:
@@ -55,6 +57,7 @@ class Section:
     def __init__(self, title, tolerance):
         self.title, self.tolerance = title, tolerance
         self.runs, self.merged, self.traced, self.ordered, self.fields = [], [], [], [], []
+        self.papers = []
         self.every_traced = []  # of all sections: their traffic
 
     def pictures(self):
@@ -67,7 +70,8 @@ class Section:
             for one in mine:
                 yield one, run.workload
         yield from history.pictures(self.runs, self.tolerance)
-        for one in (*locality.pictures(self.traced), *gpu_order.pictures(self.ordered)):
+        for one in (*locality.pictures(self.traced), *gpu_order.pictures(self.ordered),
+                    *on_paper.pictures(self.papers)):
             yield one, "locality"
         for mine in self.fields:
             for one in field.pictures(mine):
@@ -102,6 +106,7 @@ class Section:
             yield "locality: traced points", locality.table(self.traced)
         if self.ordered:
             yield "locality: in the order of a GPU's threads", gpu_order.table(self.ordered)
+        yield from on_paper.tables(self.papers)
 
 
 def last_of(points):
@@ -115,7 +120,7 @@ def latest(points):
     return {(point.title, point.key): point for point in points}.values()
 
 
-def sections_of(runs, traced, ordered, fields, tolerance=TOLERANCE):
+def sections_of(runs, traced, ordered, papers, fields, tolerance=TOLERANCE):
     found = {}
 
     def of(title):
@@ -128,6 +133,8 @@ def sections_of(runs, traced, ordered, fields, tolerance=TOLERANCE):
         of(point.title).traced.append(point)
     for point in latest(ordered):
         of(point.title).ordered.append(point)
+    for point in latest(papers):
+        of(point.title).papers.append(point)
     for one in fields:
         of(one.title).fields.append(one)
     for section in found.values():
@@ -239,6 +246,9 @@ def head(sections):
                      + ("" if wrong else "; every check passed or was disabled"))
     if traced:
         lines.append(many(traced, "traced point"))
+    papers = sum(len(section.papers) for section in sections if isinstance(section, Section))
+    if papers:
+        lines.append(f"{many(papers, 'point')} on paper")
     failed = f'<p class="wrong">{many(wrong, "point")} FAILED the check</p>' if wrong else ""
     return "".join(f'<p class="quiet">{page.escape(line)}</p>' for line in lines) + failed
 
@@ -250,9 +260,9 @@ def many(count, noun):
 def everything(arguments):
     """Prints the tables of all files; returns the sections of the page."""
     fields = [field.read(word) for word in arguments.files if field.split(word)]
-    runs, traced, ordered = read([word for word in arguments.files if not field.split(word)])
-    sections = sections_of(runs, traced, ordered, fields, arguments.tolerance)
-    print_tables(runs, sections)
+    found = read([word for word in arguments.files if not field.split(word)])
+    sections = sections_of(*found, fields, arguments.tolerance)
+    print_tables(found[0], sections)
     return sections
 
 

@@ -68,6 +68,9 @@ inline constexpr const char* density =
 inline constexpr const char* arrays = "arrays";  // a row is one array of a space-time diagram
 inline constexpr const char* gpu =
     "gpu";  // a row is the sectors of an array that a CUDA kernel requests
+inline constexpr const char* paper = "paper";  // a row is one kernel on a GPU on paper
+inline constexpr const char* paper_arrays =
+    "paper_arrays";  // a row is the requests of one kind to an array there
 inline constexpr const char* occupancy =
     "occupancy";  // of list: a row is one block shape on a multiprocessor, a point of a curve
 inline constexpr const char* recursion_levels =

@@ -30,7 +30,7 @@ class Notebook {
     command_ = set.command();
     if (io::file_exists(io::behind_links(file_))) io::probe_results(file_);
     if (parsed.lists.at("again").front() == "true") return;
-    for (const char* table : {io::schema::points, io::schema::gpu}) {
+    for (const char* table : {io::schema::points, io::schema::gpu, io::schema::paper}) {
       for (std::string& key : io::text_column(file_, table, "point")) known_.insert(std::move(key));
     }
   }
@@ -90,6 +90,7 @@ ExitCode trace_points(const TraceSweep& sweep, const std::string& first,
       notebook.add(std::move(tables));
       progress.update(static_cast<double>(i + 1));
     }
+    sweep.last();
     notebook.finish();
   });
   return ExitCode::ok;

@@ -16,6 +16,7 @@ struct TraceSweep {
   const run::OptionSet& set;
   const run::Parsed& parsed;
   const std::vector<std::string>& arguments;
+  std::function<void()> last = [] {};  ///< on the tracing rank, after the last point
 };
 
 /// Prints `first`, then traces every point missing in the results file, on one rank while the

@@ -1,0 +1,162 @@
+"""GPUs on paper: the requests and bounds of their kernels, and the curves of occupancy."""
+import h5py
+
+import results
+import series
+import textplot
+from picture import Picture, said_bars, said_lines
+
+MOST_BARS = 16
+CURVES = {"threads": "threads per block", "registers": "registers per thread",
+          "shared memory": "shared memory per block in KiB"}
+
+
+class Kernel:
+    """One kernel on one GPU on paper: its row, and the requests to its arrays."""
+
+    def __init__(self, key, row, arrays, title, run):
+        self.key, self.row, self.arrays, self.title, self.run = key, row, arrays, title, run
+        self.workload = row["workload"]
+        choice = "" if row["choice"] in ("", "-") else f", {row['choice']}"
+        self.label = f"{row['kernel']}{choice} on {row['device']}"
+
+    def per_request(self, count, space, *kinds):
+        """Returns the count per request of these kinds to a space, as text."""
+        mine = [a for a in self.arrays if a["space"] == space and a["kind"] in kinds]
+        asked = sum(a["requests"] for a in mine)
+        return f"{sum(a[count] for a in mine) / asked:.2f}" if asked else "-"
+
+
+class Curves:
+    """Occupancy of a block on a multiprocessor against each of its three quantities."""
+
+    def __init__(self, version, lines, attributes, title, run):
+        self.lines, self.title, self.run = lines, title, run
+        own = {"threads": "option_threads", "registers": "option_registers",
+               "shared memory": "option_shared"}
+        self.block = {curve: str(attributes.get(name, "")) for curve, name in own.items()}
+        self.key = self.label = (f"compute capability {version}, {self.block['threads']} threads, "
+                                 f"{self.block['registers']} registers, "
+                                 f"{self.block['shared memory']} of shared memory")
+
+
+def curves_of(rows):
+    """Returns {curve: (values, occupancies in percent)}; memory in KiB."""
+    lines = {}
+    for row in rows:
+        xs, ys = lines.setdefault(row["curve"], ([], []))
+        xs.append(row["value"] / (1024 if row["curve"] == "shared memory" else 1))
+        ys.append(100 * row["occupancy"])
+    return lines
+
+
+def read(path):
+    """Returns the kernels and curves of a file, the latest of each."""
+    found = {}
+    with h5py.File(path, "r") as file:
+        for run, group in results.groups_of(file):
+            title = group.attrs.get("option_title") or "locality"
+            if "paper" in group:
+                arrays = {}
+                for row in results.rows_of(group["paper_arrays"]):
+                    arrays.setdefault(row["point"], []).append(row)
+                for row in results.rows_of(group["paper"]):
+                    key = row["point"]
+                    found[key] = Kernel(key, row, arrays.get(key, []), title, run)
+            if "occupancy" in group:
+                rows = results.rows_of(group["occupancy"])
+                lines = curves_of(rows)
+                if len(lines) == len(CURVES):
+                    one = Curves(rows[0]["compute_capability"], lines, group.attrs, "occupancy", run)
+                    found[one.key] = one
+    return list(found.values())
+
+
+def kernels(points):
+    return [point for point in points if isinstance(point, Kernel)]
+
+
+def tables(points):
+    """Yields (heading, rows of texts): requests, and what follows from them."""
+    mine = kernels(points)
+    if not mine:
+        return
+    asked = [["point", "segments a load", "a store", "passes a load", "a store", "ways", "lanes"]]
+    bounds = [["point", "blocks", "limited by", "in flight", "FLOP/B", "time at least, us",
+               "bound by"]]
+    for one in mine:
+        row = one.row
+        label = f"{one.workload} {one.label}"
+        asked.append([label, one.per_request("segments", "global", "load"),
+                      one.per_request("segments", "global", "store", "atomic"),
+                      one.per_request("passes", "shared", "load"),
+                      one.per_request("passes", "shared", "store", "atomic"),
+                      f"{row['ways']:.2f}", f"{row['active_lanes']:.1f}"])
+        share = row["flight"] / row["flight_needed"]
+        bounds.append([label, str(row["blocks"]), row["limit"], f"{100 * share:.0f} %",
+                       f"{row['intensity']:.2f}", f"{1e6 * row['least_seconds']:.3g}",
+                       row["bound"]])
+    yield "on paper: requests of a warp", asked
+    yield "on paper: blocks, bytes in flight and bounds", bounds
+
+
+def bars_of(points):
+    return [(one.label, 1e6 * one.row["least_seconds"], float("nan"), float("nan"),
+             one.row["bound"]) for one in points]
+
+
+def draw_bounds(axes, points):
+    import style
+    bounds = list(dict.fromkeys(one.row["bound"] for one in points))
+    for number, bound in enumerate(bounds):
+        mine = [(y, one) for y, one in enumerate(points) if one.row["bound"] == bound]
+        axes.barh([y for y, _ in mine], [1e6 * one.row["least_seconds"] for _, one in mine],
+                  color=style.COLOURS[number % len(style.COLOURS)], height=0.62, label=bound)
+    axes.set_yticks(range(len(points)), [series.in_lines(one.label) for one in points])
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    axes.set_xlabel("time at least, us")
+    axes.grid(True, axis="x", which="major")
+    axes.set_axisbelow(True)
+    style.legend_below(axes)
+
+
+def draw_curves(all_axes, one):
+    import style
+    for number, (axes, (curve, (xs, ys))) in enumerate(zip(all_axes, one.lines.items())):
+        axes.step(xs, ys, where="post", color=style.COLOURS[number])
+        axes.set_xlabel(CURVES[curve])
+        axes.set_ylabel("occupancy, %")
+        axes.set_ylim(0, 105)
+        axes.grid(True)
+
+
+def text_of(one):
+    return "".join(textplot.lines({f"block: {one.block[curve]}": line}, CURVES[curve],
+                                  "occupancy in %", log_x=False, height=8)
+                   for curve, line in one.lines.items())
+
+
+def pictures(points):
+    """Yields bars of the bounds by workload, and the three curves of each block."""
+    by_workload = {}
+    for one in kernels(points):
+        by_workload.setdefault(one.workload, []).append(one)
+    for workload, mine in by_workload.items():
+        for start in range(0, len(mine), MOST_BARS):
+            part = mine[start:start + MOST_BARS]
+            yield Picture(f"paper_{workload}_{start // MOST_BARS + 1}",
+                          f"{workload} on paper, bounds of the time",
+                          "The longest of the times that memory (or its latency, where too few "
+                          "bytes are in flight), L2, shared memory and arithmetic take at least.",
+                          lambda axes, p=part: draw_bounds(axes, p),
+                          lambda p=part: textplot.bars(bars_of(p), "us"),
+                          1.4 + series.height_of([one.label for one in part], 0.3),
+                          alt=said_bars(bars_of(part), "us"))
+    for one in points:
+        if isinstance(one, Curves):
+            yield Picture("occupancy", f"occupancy: {one.label}",
+                          "Resident warps of a multiprocessor over the most possible, if one of the "
+                          "three quantities of the block were different.",
+                          lambda axes, p=one: draw_curves(axes, p), lambda p=one: text_of(p), 7.0,
+                          alt=said_lines(one.lines, "value", "occupancy in %"), panels=(1, 1, 1))

@@ -1,0 +1,156 @@
+"""GPUs on paper from the outside: tables, JSON, results, pictures, own GPUs, errors; and the
+occupancy of a block that exists on paper."""
+import json
+
+import h5py
+import numpy
+
+import tessera
+
+OWN = """name = "mine"
+compute-capability = "8.6"
+multiprocessors = 10
+clock-mhz = 1000
+bandwidth-gb-s = 100
+latency-clocks = 500
+f32-tflops = 2.5
+f64-tflops = 0.1
+"""
+
+
+def segments_of(addresses, piece):
+    return len(numpy.unique(addresses // piece))
+
+
+class Paper(tessera.Case):
+    def tables(self, *words):
+        """Returns {table: rows as dicts} of a run with --json."""
+        answer = json.loads(self.succeed(*words, "--json").out)
+        return {table["table"]: table["rows"] for table in answer["tables"]}
+
+    def refuse(self, *words, said):
+        result = self.run_tessera(*words)
+        self.assertEqual(result.code, tessera.USAGE, str(result))
+        self.assertIn(said, result.err)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def test_the_ladder_is_one_table(self):
+        out = self.succeed("locality", "transpose", "--device", "paper", "--type", "f32", "--n",
+                           128, environment={"COLUMNS": None}).out
+        self.assertRegex(out, r"cuda_naive +4\.00 +32\.00 +- +- ")
+        self.assertRegex(out, r"cuda_coalesced +4\.00 +4\.00 +32\.00 +1\.00 ")
+        self.assertRegex(out, r"cuda_conflict_free +4\.00 +4\.00 +1\.00 +1\.00 ")
+        self.assertEqual(out.count("cuda_diagonal"), 2)
+        self.assertLessEqual(max(len(line) for line in out.splitlines()), 80)
+
+    def test_naive_transposes_are_counted_as_numpy_does(self):
+        random = numpy.random.default_rng(11)
+        for m, n in random.integers(1, 120, (4, 2)):
+            lda, ldb = -(-n // 4) * 4, -(-m // 4) * 4
+            want = {"load": [0, 0, 0], "store": [0, 0, 0]}
+            for i in range(m):
+                for j0 in range(0, n, 32):
+                    j = numpy.arange(j0, min(n, j0 + 32))
+                    for kind, at in (("load", 4 * (i * lda + j)), ("store", 4 * (j * ldb + i))):
+                        for k, found in enumerate((1, segments_of(at, 32), segments_of(at, 128))):
+                            want[kind][k] += found
+            rows = self.tables("locality", "transpose", "--device", "paper:a100", "--kernel",
+                               "cuda_naive", "--type", "f32", "--m", m, "--n", n)["paper_arrays"]
+            for row in rows:
+                self.assertEqual([row["requests"], row["segments"], row["lines"]],
+                                 want[row["kind"]], f"{m} x {n} {row['kind']}")
+
+    def test_every_workload_runs_and_resumes(self):
+        for workload, kernels in (("transpose", 8), ("matmul", 4), ("stencil", 4), ("memory", 20)):
+            words = ("locality", workload, "--device", "paper:v100", "--n", 1024 if
+                     workload == "memory" else 40, "--results", f"{workload}.h5")
+            self.assertIn(f"group {'locality'}_0001", self.succeed(*words).out)
+            with h5py.File(self.path(f"{workload}.h5")) as file:
+                self.assertEqual(len(file["locality_0001/paper/kernel"]), kernels)
+                self.assertEqual(set(file["locality_0001/paper/device"].asstr()[:]), {"v100"})
+            self.assertIn(f"{kernels} points already in", self.succeed(*words).out)
+
+    def test_the_report_shows_requests_and_bounds(self):
+        self.succeed("locality", "transpose", "--device", "paper:h100,paper:gtx580", "--n", 64,
+                     "--kernel", "cuda_copy,cuda_naive", "--type", "f32", "--results", "p.h5")
+        text = self.succeed("report", "p.h5", "--text").out
+        for words in ("cuda_naive on gtx580", "on paper: requests of a warp",
+                      "transpose on paper, bounds of the time"):
+            self.assertIn(words, text)
+
+    def test_a_quiz_of_switches(self):
+        rows = self.tables("locality", "memory", "--device", "paper", "--n", 16384, "--kernel",
+                           "switch_x_mod_32,switch_x_mod_64,switch_y_64x16,switch_y_16x16,"
+                           "cuda_divergence", "--ways", 7)["paper"]
+        self.assertEqual([row["ways"] for row in rows], [32, 32, 1, 2, 7])
+
+    def test_own_gpus_and_what_is_wrong_with_them(self):
+        self.write("mine.toml", OWN)
+        row, = self.tables("locality", "transpose", "--device", "paper:mine.toml", "--kernel",
+                           "cuda_copy", "--n", 64)["paper"]
+        self.assertEqual((row["device"], row["compute_capability"]), ("mine", "8.6"))
+        self.assertAlmostEqual(row["flight_needed"], 500 / 1e9 * 100e9 / 10)
+        for text, words in ((OWN.replace("clock-mhz", "clok-mhz"), "mine.toml:4:1: unknown key "
+                             "'clok-mhz'; did you mean 'clock-mhz'?"),
+                            (OWN.replace("multiprocessors = 10\n", ""),
+                             "mine.toml: the key 'multiprocessors' is missing"),
+                            (OWN.replace("= 100\n", "= -1\n"), "bandwidth-gb-s"),
+                            (OWN.replace("8.6", "4.7"), "compute-capability: compute capability "
+                             "'4.7' is unknown"),
+                            (OWN + "segment = 48\n", "segment: 48 does not divide")):
+            self.write("mine.toml", text)
+            self.refuse("locality", "transpose", "--device", "paper:mine.toml",
+                        said=words)
+
+    def test_wrong_requests_end_before_anything_runs(self):
+        paper = ("--device", "paper")
+        for words, said in ((("transpose", "--device", "h100"), "is not a GPU on paper"),
+                            (("transpose", "--device", "paper:h10"), "did you mean 'h100'?"),
+                            (("sort", *paper), "sort has no kernels on paper"),
+                            (("memory", "--n", 64), "add --device paper"),
+                            (("transpose", *paper, "--kernel", "cuda_naiv"), "cuda_naive"),
+                            (("transpose", *paper, "--cache", "4KiB"), "--cache"),
+                            (("transpose", *paper, "--gpu", "8:1KiB:1MiB:64"), "drop one of them"),
+                            (("matmul", "--n", 8, "--ways", 2), "--ways"),
+                            (("matmul", *paper, "--tile", 33), "--tile 33 exceeds"),
+                            (("matmul", *paper, "--block", 33), "--block 33"),
+                            (("transpose", *paper, "--n", 0), "empty"),
+                            (("memory", *paper, "--type", "f64"), "use u32"),
+                            (("stencil", *paper, "--stencil", "wave"), "one time level")):
+            self.refuse("locality", *words, said=said)
+
+    def test_occupancy_of_a_block(self):
+        block = ("list", "--occupancy", "--threads", 256, "--registers", 40, "--shared", "8KiB")
+        out = self.succeed(*block, "--cc", "9.0").out
+        self.assertIn("6 blocks, 48 warps: occupancy 75 %, limited by registers", out)
+        self.assertRegex(out, r"shared memory +9 KiB +228 KiB +25\n")
+        rows = {row["compute_capability"]: row for row in self.tables(*block)["occupancy"]}
+        self.assertEqual(rows["2.0"]["blocks"], 3)  # 32768 registers
+        self.assertEqual(rows["7.5"]["occupancy"], 1)
+        self.assertGreaterEqual(len(rows), 14)
+        self.refuse(*block, "--cc", "4.0", said="cc")
+        self.refuse("list", "--occupancy", "--threads", 1025, said="1 to 1024")
+        self.refuse("list", "--occupancy", "--results", "o.h5", said="--threads")
+
+    def test_the_three_curves_are_kept_and_drawn(self):
+        self.succeed("list", "--occupancy", "--threads", 256, "--registers", 40, "--shared", "8KiB",
+                     "--cc", "9.0", "--results", "o.h5")
+        with h5py.File(self.path("o.h5")) as file:
+            group = file["list_0001/occupancy"]
+            curve, value, share = (group["curve"].asstr()[:], group["value"][:],
+                                   group["occupancy"][:])
+        registers = dict(zip(value[curve == "registers"], share[curve == "registers"]))
+        self.assertEqual([registers[n] for n in (32, 40, 64, 255)], [1, 0.75, 0.5, 0.125])
+        threads = dict(zip(value[curve == "threads"], share[curve == "threads"]))
+        self.assertEqual(len(threads), 32)
+        self.assertEqual(threads[1024], 0.5)
+        text = self.succeed("report", "o.h5", "--text").out
+        for words in ("threads per block", "registers per thread", "shared memory per block in KiB"):
+            self.assertIn(words, text)
+
+
+if __name__ == "__main__":
+    tessera.main()
