@@ -1,4 +1,4 @@
-"""examples.py KMEANS HEAT LAUNCHER...: runs the installed examples on ranks and compares k-means with
+"""examples.py KMEANS HEAT LAUNCHER...: runs the installed examples on ranks; compares k-means with
 numpy; heat compares itself with the solution. HEAT is "-" without a Fortran compiler."""
 
 import os

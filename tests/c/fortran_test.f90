@@ -261,7 +261,8 @@ contains
     call tessera_field_advance(field, 4, ierr)
     call tessera_field_pointer(field, w, ierr)
     call tessera_advance(cube, 4, ierr, name="heat")
-    call check(all(w == cube(first(1):last(1), first(2):last(2), first(3):last(3))), "field of a cube")
+    call check(all(w == cube(first(1):last(1), first(2):last(2), first(3):last(3))), &
+        "field of a cube")
     call tessera_field_free(field, ierr)
   end subroutine
 
@@ -295,6 +296,7 @@ contains
   subroutine test_wrong()
     type(tessera_context) :: freed, nothing
     type(tessera_layout) :: layout
+    type(tessera_field) :: field
     real(r8) :: a(3, 4), b(4, 5), c(3, 5)
     real(r8), allocatable :: keys(:)
     integer(i8) :: order(3)
@@ -318,6 +320,28 @@ contains
     call wrong("steps")
     call tessera_advance(a, 1, ierr)
     call wrong("stencil")
+    call tessera_transpose(b(:3, :3), c(:, :3), ierr, op=0)
+    call wrong("op")
+    call tessera_advance(a, 1, ierr, name="heat", options="kernel=none")
+    call wrong("options")
+    call tessera_share(10_i8, 2, 2, order(1), order(2), ierr)
+    call wrong("part")
+    call tessera_layout_box(context, 3, 4, [1, 5, 1, 4], layout, ierr)
+    call wrong("box")
+    call tessera_layout_grid(context, 3, 4, layout, ierr, grid_rows=ranks, grid_cols=2)
+    call wrong("grid_rows")
+    call tessera_field_create(context, [3, 0], "heat", field, ierr)
+    call wrong("extents")
+    call tessera_field_create(context, [3, 3], "heat", field, ierr, kind=tessera_i32)
+    call wrong("type")
+    call tessera_field_advance(field, 1, ierr)
+    call wrong("field")
+    call tessera_dist_permute(context, a, [0_i8], c(:, :1), ierr)
+    call wrong("permutation")
+    call tessera_write(context, "x.h5", "x", shape(a), [1, 1], shape(a), a, ierr)
+    call wrong("dataset")
+    call tessera_read("x.h5", "/x", [0, 1], [3, 4], a, ierr)
+    call wrong("low")
     call tessera_layout_grid(nothing, 3, 4, layout, ierr)
     call wrong("context")
     call tessera_layout_grid(context, -3, 4, layout, ierr)

@@ -6,11 +6,11 @@ import sys
 
 
 def exported(command):
-    """Returns the global symbols that are not mangled names of C++."""
+    """Returns the global symbols that are neither C++'s nor the compiler's."""
     lines = subprocess.run([*command, "--defined-only"], check=True, capture_output=True,
                            text=True).stdout.splitlines()
     names = {line.split()[-1] for line in lines if len(line.split()) == 3}
-    return {name for name in names if not name.startswith(("_Z", "DW.ref.", "__gcov", "__asan"))}
+    return {name for name in names if not name.startswith(("_", "DW.ref."))}
 
 
 def declared(header):

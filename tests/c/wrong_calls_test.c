@@ -1,4 +1,6 @@
 /* Wrong calls of functions of one process: a code, and a text that begins with the argument. */
+#include <pthread.h>
+
 #include "check.h"
 
 enum { row = TESSERA_ROW_MAJOR, col = TESSERA_COL_MAJOR, none = TESSERA_NO_TRANS };
@@ -146,7 +148,30 @@ static void test_codes(void) {
   CHECK(tessera_set_log(NULL, NULL) == TESSERA_OK);
 }
 
+/* Returns data if the last error of the thread stays its own while another thread makes others. */
+static void* fail_in_turn(void* data) {
+  const char* const name = data;
+  for (int i = 0; i < 2000; ++i) {
+    product p = right;
+    if (strcmp(name, "lda") == 0) p.lda = 1;
+    if (strcmp(name, "k") == 0) p.k = -i - 1;
+    if (multiply(p) != TESSERA_USAGE || strcmp(tessera_error_argument(), name) != 0) return NULL;
+  }
+  return data;
+}
+
+static void test_threads(void) {
+  static char names[2][4] = {"lda", "k"};
+  pthread_t threads[2];
+  for (int i = 0; i < 2; ++i) CHECK(pthread_create(&threads[i], NULL, fail_in_turn, names[i]) == 0);
+  for (int i = 0; i < 2; ++i) {
+    void* kept = NULL;
+    CHECK(pthread_join(threads[i], &kept) == 0 && kept == names[i]);
+  }
+}
+
 int main(void) {
+  test_threads();
   test_products();
   test_transposes();
   test_sorts();

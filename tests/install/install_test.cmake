@@ -87,9 +87,9 @@ execute_process(COMMAND pkg-config --cflags --libs tessera OUTPUT_VARIABLE words
   OUTPUT_STRIP_TRAILING_WHITESPACE
                 COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND pkg-config --cflags --libs tessera-c OUTPUT_VARIABLE c_library
-  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 execute_process(COMMAND pkg-config --variable=fortran tessera-c OUTPUT_VARIABLE module
-  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 separate_arguments(words UNIX_COMMAND "${words}")
 separate_arguments(FLAGS UNIX_COMMAND "${FLAGS}")
 run(${CXX} ${FLAGS} -I${SOURCE} ${SOURCE}/main.cpp ${words} -o ${SCRATCH}/by_pkg_config)
