@@ -27,6 +27,7 @@
 #include "machine/fork_join.hpp"
 #if __has_include("mpi/communicator.hpp")  // not installed by a build without MPI
 #include "dist/matmul/freivalds.hpp"
+#include "dist/matmul/laid_out.hpp"
 #include "dist/matmul/multiply.hpp"
 #include "dist/matrix.hpp"
 #include "dist/records.hpp"

@@ -186,7 +186,7 @@ Distribution Distribution::relabelled(const std::vector<index_t>& ranks) const {
   std::vector<char> taken(ranks.size(), 0);
   for (const index_t rank : ranks) {
     require_argument(rank >= 0 && rank < ranks_ && taken[static_cast<std::size_t>(rank)]++ == 0,
-                     "ranks", fmt::format("{} is no place of a permutation", rank));
+                     "ranks", fmt::format("{} is repeated or not one of the ranks", rank));
   }
   Distribution result = *this;
   for (Part& part : result.parts_) part.rank = ranks[static_cast<std::size_t>(part.rank)];

@@ -67,7 +67,7 @@ class Distribution {
   };
 
   Distribution() = default;
-  /// One box a rank, each in an array of its own.
+  /// One box a rank, as its only array.
   explicit Distribution(const MatrixLayout& layout);
   /// Throws Error(usage) that names the member if extents, blocks, parts, sources, ranks or box do
   /// not fit each other or `ranks`, the number of all ranks.
@@ -100,6 +100,11 @@ class Distribution {
   std::vector<Segments> row_segments_, col_segments_;
   std::vector<Part> parts_;
 };
+
+/// Returns ranks for b.relabelled() so that the most elements stay on their rank when data moves
+/// from a to b, as COSTA chooses them (Kabic et al. 2021), but exactly: a maximum weight
+/// assignment, in O(ranks^3). Throws Error(usage) if shapes or ranks differ.
+[[nodiscard]] std::vector<index_t> best_ranks(const Distribution& a, const Distribution& b);
 
 /// A stretch of indices that two segments have in common, by the local indices of both.
 struct Common {

@@ -49,7 +49,7 @@ class Arguments {
   };
   /// Checks a submatrix of rows x cols, unless the context is wrong.
   void check(const char* name, index_t rows, index_t cols, const Matrix& x, Numbers numbers);
-  /// Returns true if all is right; otherwise reports, and returns false if the program goes on.
+  /// Returns true if all is right; otherwise reports, and returns false if that returns.
   [[nodiscard]] bool right() const;
 
  private:

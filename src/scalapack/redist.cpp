@@ -5,6 +5,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -37,16 +38,22 @@ struct Known {
   return mine;
 }
 
+/// What a process knows of both matrices.
+struct Both {
+  Known a, b;
+};
+
 /// Returns the distribution of the submatrix among the ranks of all, each of which told what it
 /// knows.
-[[nodiscard]] layout::Distribution gathered(const std::vector<Known>& all, const char* name,
-                                            index_t rows, index_t cols) {
+[[nodiscard]] layout::Distribution gathered(const std::vector<Both>& all, Known Both::*side,
+                                            const char* name, index_t rows, index_t cols) {
   const Known* one = nullptr;
-  for (const Known& rank : all) {
-    if (rank.rows > 0 && one == nullptr) one = &rank;
-    require(rank.unmet == 0, ExitCode::usage,
+  for (const Both& rank : all) {
+    const Known& told = rank.*side;
+    if (told.rows > 0 && one == nullptr) one = &told;
+    require(told.unmet == 0, ExitCode::usage,
             fmt::format("{}: the leading dimension must be at least {} on process ({}, {})", name,
-                        rank.unmet, rank.row, rank.col));
+                        told.unmet, told.row, told.col));
   }
   require(one != nullptr, ExitCode::usage, fmt::format("{}: no process is in its grid", name));
   layout::BlockCyclic cyclic{{one->m, one->mb, one->rows, one->rsrc},
@@ -55,11 +62,21 @@ struct Known {
                              layout::Box{{one->i, one->i + rows}, {one->j, one->j + cols}}};
   cyclic.ranks.assign(static_cast<std::size_t>(one->rows * one->cols), -1);
   for (std::size_t r = 0; r < all.size(); ++r) {
-    if (all[r].rows > 0)
-      cyclic.ranks[static_cast<std::size_t>(all[r].row * one->cols + all[r].col)] =
+    const Known& told = all[r].*side;
+    if (told.rows > 0)
+      cyclic.ranks[static_cast<std::size_t>(told.row * one->cols + told.col)] =
           static_cast<index_t>(r);
   }
   return {cyclic, static_cast<index_t>(all.size())};
+}
+
+/// Returns the distribution of a submatrix in whose grid all ranks are.
+[[nodiscard]] layout::Distribution of_all(const mpi::Communicator& comm, const Matrix& x,
+                                          const Known& mine, index_t rows, index_t cols) {
+  const layout::BlockCyclic cyclic{x.rows(mine.rows), x.cols(mine.cols),
+                                   comm.ranks_of(mpi::blacs_communicator(x.context)),
+                                   layout::Box{{x.i, x.i + rows}, {x.j, x.j + cols}}};
+  return {cyclic, comm.size()};
 }
 
 template <class T>
@@ -73,23 +90,29 @@ struct CopyCall {
   int context;
 };
 
+/// Returns the distributions of a and b. Where all ranks are in both grids, which each can see,
+/// nothing is exchanged.
+template <class T>
+[[nodiscard]] std::pair<layout::Distribution, layout::Distribution> layouts_of(
+    const mpi::Communicator& comm, const CopyCall<T>& call, const Both& mine) {
+  const auto has_all = [&](const Known& x) { return x.rows * x.cols == comm.size() && x.rows > 0; };
+  if (has_all(mine.a) && has_all(mine.b))
+    return {of_all(comm, call.from, mine.a, call.m, call.n),
+            of_all(comm, call.to, mine.b, call.m, call.n)};
+  const std::vector<Both> all = comm.all_gather(std::span<const Both>(&mine, 1));
+  return {gathered(all, &Both::a, "A", call.m, call.n),
+          gathered(all, &Both::b, "B", call.m, call.n)};
+}
+
 template <class T>
 void copy(const CopyCall<T>& call) {
   require(call.m >= 0 && call.n >= 0, ExitCode::usage,
           fmt::format("M = {}, N = {}: must be at least 0", call.m, call.n));
   if (call.m == 0 || call.n == 0) return;
   const mpi::Communicator comm = mpi::blacs_communicator(call.context);
-  struct Both {
-    Known a, b;
-  } mine{known(call.from), known(call.to)};
-  const std::vector<Both> all = comm.all_gather(std::span<const Both>(&mine, 1));
-  std::vector<Known> a, b;
-  for (const Both& rank : all) {
-    a.push_back(rank.a);
-    b.push_back(rank.b);
-  }
-  const dist::relayout::Relayout matrix{gathered(a, "A", call.m, call.n), dist::relayout::Op::none,
-                                        gathered(b, "B", call.m, call.n),
+  const Both mine{known(call.from), known(call.to)};
+  const std::pair layouts = layouts_of(comm, call, mine);
+  const dist::relayout::Relayout matrix{layouts.first, dist::relayout::Op::none, layouts.second,
                                         StorageOrder::column_major, StorageOrder::column_major};
   const LocalArray<const T> from{call.a, call.from.lld};
   const LocalArray<T> to{call.b, call.to.lld};

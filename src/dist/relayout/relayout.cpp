@@ -311,14 +311,13 @@ void Plan::finish_matrix(Factors factors, std::optional<Element> number) {
     for (std::size_t l = 0; l < matrix.b.size(); ++l) {
       if (matrix.a[k].data == matrix.b[l].data &&
           !intersect(state_->needed_a[m][k], state_->needed_b[m][l]).empty())
-        fail(fmt::format("memory[{}].b", m), "is memory of a");
+        fail(fmt::format("memory[{}].b", m), "overlaps a");
     }
   }
   factors.conjugates = factors.conjugates && state_->ops[m] == Op::hermitian;
   if (!number.has_value() && !factors.plain()) {
     fail(fmt::format("memory[{}].alpha", m),
-         "elements that are no float, double or complex numbers are only moved: alpha must be 1 "
-         "and beta 0");
+         "only float, double and complex numbers have factors other than 1 and 0");
   }
   matrix.factors = factors;
   matrix.kind = {state_->bytes, number.value_or(Element::f64)};

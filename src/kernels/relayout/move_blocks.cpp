@@ -106,9 +106,10 @@ void update_block(const BlockMove& move, const Factors& factors, const Stretch& 
   const auto* const a = reinterpret_cast<const T*>(from.data);
   auto* const b = reinterpret_cast<T*>(to.data);
   if (copies && turn == Turn::yes) {
-    transpose_block(transpose::leaf_set(machine::isa()), from.data + (col.from * from.ld + row.from) * bytes,
-                    from.ld * bytes, reinterpret_cast<std::byte*>(scratch), scratch_side * bytes,
-                    col.size, row.size, bytes);
+    transpose_block(transpose::leaf_set(machine::isa()),
+                    from.data + (col.from * from.ld + row.from) * bytes, from.ld * bytes,
+                    reinterpret_cast<std::byte*>(scratch), scratch_side * bytes, col.size, row.size,
+                    bytes);
   } else if (copies) {
     for (index_t i = 0; i < row.size; ++i)
       std::copy_n(a + (row.from + i) * from.ld + col.from, col.size, scratch + i * scratch_side);

@@ -164,7 +164,7 @@ struct Case {
       for (std::size_t e = 0; e < to.arrays[k].size(); ++e) {
         const T &got = to.arrays[k][e], &expected = want.arrays[k][e];
         const bool equal = got == expected || std::memcmp(&got, &expected, sizeof(T)) == 0;
-        if (!equal) return false;  // a sentinel is no number, and equal by its bytes
+        if (!equal) return false;  // sentinels are NaN, compared by their bytes
       }
     }
     return true;
