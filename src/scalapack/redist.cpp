@@ -122,24 +122,40 @@ void copy(const CopyCall<T>& call) {
   plan.execute(std::span(&memory, 1));
 }
 
+/// The arguments that both entries have after m and n.
+struct Raw {
+  const void* a;
+  int ia, ja;
+  const int* desca;
+  void* b;
+  int ib, jb;
+  const int* descb;
+  int context;
+};
+template <class T>
+void copy(const char* name, int m, int n, const Raw& raw) {
+  guarded(name, raw.context, [&] {
+    copy<T>({name, m, n, static_cast<const T*>(raw.a), Matrix(raw.ia, raw.ja, raw.desca),
+             static_cast<T*>(raw.b), Matrix(raw.ib, raw.jb, raw.descb), raw.context});
+  });
+}
+
 }  // namespace
 }  // namespace tessera::scalapack
 
 using namespace tessera::scalapack;  // NOLINT: only the entries follow
 
-/// The Fortran entry and the C entry of a type.
+/// The Fortran entry and the C entry of a type. Neither calls the other, which may be ScaLAPACK's
+/// where that was loaded first.
 #define TESSERA_GEMR2D(fortran, c, NAME, T)                                                      \
   void c(int m, int n, const void* a, int ia, int ja, const int* desca, void* b, int ib, int jb, \
          const int* descb, int context) {                                                        \
-    guarded(NAME, context, [&] {                                                                 \
-      copy<T>({NAME, m, n, static_cast<const T*>(a), Matrix(ia, ja, desca), static_cast<T*>(b),  \
-               Matrix(ib, jb, descb), context});                                                 \
-    });                                                                                          \
+    copy<T>(NAME, m, n, {a, ia, ja, desca, b, ib, jb, descb, context});                          \
   }                                                                                              \
   void fortran(const int* m, const int* n, const void* a, const int* ia, const int* ja,          \
                const int* desca, void* b, const int* ib, const int* jb, const int* descb,        \
                const int* context) {                                                             \
-    c(*m, *n, a, *ia, *ja, desca, b, *ib, *jb, descb, *context);                                 \
+    copy<T>(NAME, *m, *n, {a, *ia, *ja, desca, b, *ib, *jb, descb, *context});                   \
   }
 
 TESSERA_GEMR2D(psgemr2d_, Cpsgemr2d, "PSGEMR2D", float)
