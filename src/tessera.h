@@ -18,7 +18,8 @@
  * overlaps no other argument.
  *
  * Options: a text of "name=value" separated by blanks; NULL or "" for the defaults, which are the
- * fastest. All functions with options know threads=N (0: those that this rank owns). */
+ * fastest. All functions that compute know threads=N (0: those of the context; without one, the
+ * number of OpenMP). */
 #ifndef TESSERA_H
 #define TESSERA_H
 

@@ -64,13 +64,32 @@ index_t bytes_of_box(const Box& box, index_t element_bytes) {
   return checked_mul(box.count, element_bytes, "high");
 }
 
-/// Throws Error(usage) on every rank unless the boxes have as many elements as the dataset.
+/// Throws Error(usage) on every rank unless the boxes of the ranks cover the dataset, without
+/// overlap. Collective.
 void expect_cover(const Context& context, const Box& box, std::span<const index_t> extents) {
   index_t all = 1;
   for (const index_t extent : extents) all = checked_mul(all, extent, "extents");
   const index_t there = context.comm.sum(box.count);
   expect(there == all, "low", "and high of all ranks have {} elements: must have {}, the dataset",
          there, all);
+  const std::size_t dims = box.ranges.size();
+  std::vector<index_t> mine;
+  for (const layout::Range& range : box.ranges) {
+    mine.push_back(range.begin);
+    mine.push_back(range.end);
+  }
+  const std::vector<index_t> boxes = context.comm.all_gather(std::span<const index_t>(mine));
+  agree(context, [&](Fingerprint&) {
+    for (int rank = 0; rank < context.comm.size(); ++rank) {
+      bool overlaps = rank != context.comm.rank();
+      for (std::size_t d = 0; d < dims; ++d) {
+        const std::size_t at = 2 * (static_cast<std::size_t>(rank) * dims + d);
+        overlaps =
+            overlaps && !layout::intersect(box.ranges[d], {boxes[at], boxes[at + 1]}).empty();
+      }
+      expect(!overlaps, "low", "and high overlap the box of rank {}", rank);
+    }
+  });
 }
 
 struct Output {

@@ -114,6 +114,13 @@ static void test_files(const char* name) {
         "low");
   WRONG(tessera_write(context, name, "a/b", TESSERA_F64, 3, one, zero, one, &number, NULL),
         "dataset");
+  if (ranks > 1) { /* two boxes of four elements together, of which one is in both */
+    const int64_t four = 4, from = rank == 0 ? 0 : 1, to = rank == 0 ? 2 : rank == 1 ? 3 : 1;
+    const double two[2] = {1, 2};
+    WRONG(tessera_write(context, name, "/x", TESSERA_F64, 1, &four, &from, &to, two,
+                        "existing=replace"),
+          "low");
+  }
   if (ranks > 1)
     WRONG(tessera_write(context, rank == 0 ? name : NULL, "/a/b", TESSERA_F64, 3, one, zero, one,
                         &number, NULL),
