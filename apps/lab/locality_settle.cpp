@@ -125,13 +125,15 @@ void require_names(const std::string& workload, const run::Parsed& parsed) {
 
 /// Sets the defaults that depend on the workload and on where it runs.
 void settle_defaults(const std::string& workload, run::Parsed& parsed) {
+  std::vector<std::string>& device = parsed.lists.at("device");
+  if (parsed.sources.at("device") == "environment" && !device.front().starts_with("paper"))
+    device = {""};  // where other commands compute
   const bool on_paper = is_on_paper(parsed);
   require(!kernels_of(workload, parsed).empty(), ExitCode::usage,
-          on_paper
-              ? fmt::format("{} has no kernels on paper; there are those of matmul, transpose, "
-                            "stencil and memory",
-                            workload)
-              : fmt::format("{} is simulated on paper only; add --device paper", workload));
+          on_paper ? fmt::format("{} has no kernels on paper; use matmul, transpose, "
+                                 "stencil or memory",
+                                 workload)
+                   : fmt::format("{} is simulated on paper only; add --device paper", workload));
   const auto set = [&](const char* option, const char* value) {
     if (parsed.sources.at(option) == "default") parsed.lists.at(option) = {value};
   };

@@ -7,8 +7,10 @@ import textplot
 from picture import Picture, said_bars, said_lines
 
 MOST_BARS = 16
-CURVES = {"threads": "threads per block", "registers": "registers per thread",
-          "shared memory": "shared memory per block in KiB"}
+# The curves: label, column, and its unit.
+CURVES = {"threads": ("threads per block", "threads", 1),
+          "registers": ("registers per thread", "registers", 1),
+          "shared memory": ("KiB of shared memory per block", "shared_bytes", 1024)}
 
 
 class Kernel:
@@ -30,24 +32,25 @@ class Kernel:
 class Curves:
     """Occupancy of a block on a multiprocessor against each of its three quantities."""
 
-    def __init__(self, version, lines, attributes, title, run):
-        self.lines, self.title, self.run = lines, title, run
-        own = {"threads": "option_threads", "registers": "option_registers",
-               "shared memory": "option_shared"}
-        self.block = {curve: str(attributes.get(name, "")) for curve, name in own.items()}
-        self.key = self.label = (f"compute capability {version}, {self.block['threads']} threads, "
-                                 f"{self.block['registers']} registers, "
-                                 f"{self.block['shared memory']} of shared memory")
+    def __init__(self, rows, title, run):
+        self.title, self.run = title, run
+        self.lines, self.block = {}, {}
+        for row in rows:
+            xs, ys = self.lines.setdefault(row["curve"], ([], []))
+            column, unit = CURVES[row["curve"]][1:]
+            xs.append(row[column] / unit)
+            ys.append(100 * row["occupancy"])
+            self.block.update({curve: row[column] / unit for curve, (_, column, unit)
+                               in CURVES.items() if curve != row["curve"]})
+        self.key = self.label = (f"compute capability {rows[0]['compute_capability']}, "
+                                 + ", ".join(f"{self.block[curve]:g} {label}" for curve, (label, *_)
+                                             in CURVES.items()))
 
-
-def curves_of(rows):
-    """Returns {curve: (values, occupancies in percent)}; memory in KiB."""
-    lines = {}
-    for row in rows:
-        xs, ys = lines.setdefault(row["curve"], ([], []))
-        xs.append(row["value"] / (1024 if row["curve"] == "shared memory" else 1))
-        ys.append(100 * row["occupancy"])
-    return lines
+    def own(self, curve):
+        """Returns (value, occupancy in percent) of the block itself, at or below a point."""
+        xs, ys = self.lines[curve]
+        at = max((n for n, x in enumerate(xs) if x <= self.block[curve]), default=0)
+        return self.block[curve], ys[at]
 
 
 def read(path):
@@ -65,9 +68,8 @@ def read(path):
                     found[key] = Kernel(key, row, arrays.get(key, []), title, run)
             if "occupancy" in group:
                 rows = results.rows_of(group["occupancy"])
-                lines = curves_of(rows)
-                if len(lines) == len(CURVES):
-                    one = Curves(rows[0]["compute_capability"], lines, group.attrs, "occupancy", run)
+                if {row["curve"] for row in rows} == CURVES.keys():
+                    one = Curves(rows, "occupancy", run)
                     found[one.key] = one
     return list(found.values())
 
@@ -111,7 +113,8 @@ def draw_bounds(axes, points):
     for number, bound in enumerate(bounds):
         mine = [(y, one) for y, one in enumerate(points) if one.row["bound"] == bound]
         axes.barh([y for y, _ in mine], [1e6 * one.row["least_seconds"] for _, one in mine],
-                  color=style.COLOURS[number % len(style.COLOURS)], height=0.62, label=bound)
+                  color=style.COLOURS[number % len(style.COLOURS)], height=0.62,
+                  label=bound.replace(" memory", ""))
     axes.set_yticks(range(len(points)), [series.in_lines(one.label) for one in points])
     axes.invert_yaxis()
     axes.set_xlim(left=0)
@@ -121,20 +124,22 @@ def draw_bounds(axes, points):
     style.legend_below(axes)
 
 
-def draw_curves(all_axes, one):
+def draw_curve(axes, one, curve):
     import style
-    for number, (axes, (curve, (xs, ys))) in enumerate(zip(all_axes, one.lines.items())):
-        axes.step(xs, ys, where="post", color=style.COLOURS[number])
-        axes.set_xlabel(CURVES[curve])
-        axes.set_ylabel("occupancy, %")
-        axes.set_ylim(0, 105)
-        axes.grid(True)
+    axes.step(*one.lines[curve], where="post", color=style.COLOURS[0])
+    axes.plot(*([value] for value in one.own(curve)), color=style.COLOURS[1], marker="o",
+              linestyle="", label="the block")
+    axes.set_xlabel(CURVES[curve][0])
+    axes.set_ylabel("occupancy, %")
+    axes.set_ylim(0, 105)
+    axes.grid(True)
+    style.legend_below(axes)
 
 
-def text_of(one):
-    return "".join(textplot.lines({f"block: {one.block[curve]}": line}, CURVES[curve],
-                                  "occupancy in %", log_x=False, height=8)
-                   for curve, line in one.lines.items())
+def text_of(one, curve):
+    mark = {"the block": tuple([value] for value in one.own(curve))}
+    return textplot.lines({"occupancy": one.lines[curve], **mark}, CURVES[curve][0],
+                          "occupancy in %", log_x=False, height=10)
 
 
 def pictures(points):
@@ -154,9 +159,11 @@ def pictures(points):
                           1.4 + series.height_of([one.label for one in part], 0.3),
                           alt=said_bars(bars_of(part), "us"))
     for one in points:
-        if isinstance(one, Curves):
-            yield Picture("occupancy", f"occupancy: {one.label}",
-                          "Resident warps of a multiprocessor over the most possible, if one of the "
-                          "three quantities of the block were different.",
-                          lambda axes, p=one: draw_curves(axes, p), lambda p=one: text_of(p), 7.0,
-                          alt=said_lines(one.lines, "value", "occupancy in %"), panels=(1, 1, 1))
+        for curve in CURVES if isinstance(one, Curves) else ():
+            label = CURVES[curve][0]
+            yield Picture(f"occupancy_{curve.split()[0]}", f"occupancy by {label}",
+                          "Resident warps of a multiprocessor over the most possible; "
+                          f"{one.label}.",
+                          lambda axes, p=one, c=curve: draw_curve(axes, p, c),
+                          lambda p=one, c=curve: text_of(p, c), 2.8,
+                          alt=said_lines({"occupancy": one.lines[curve]}, label, "%"))

@@ -40,7 +40,8 @@ def read(words):
         found = pick.read(path, results.read, lambda path: locality.whole(locality.read(path)),
                           gpu_order.read, on_paper.read)
         mine = [run for run in found[0] if name in ("", run.name)]
-        points, on_gpu, paper = ([one for one in part if name in ("", one.run)] for part in found[1:])
+        points, on_gpu, paper = ([one for one in part if name in ("", one.run)]
+                                 for part in found[1:])
         if not mine and not points and not on_gpu and not paper:
             pick.fail(65, f"'{word}' holds no finished point; measure something with --results "
                           f"{path}")

@@ -59,12 +59,12 @@ std::vector<io::TableRows> what_if(const run::OptionSet& set, const run::Parsed&
 
 /// Lists the occupancy of a described block, or that of this program's kernels on this machine.
 Body occupancy(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
-  const std::string& file = parsed.lists.at("results").front();
+  const std::string file = is_flag(parsed, "results") ? parsed.lists.at("results").front() : "";
   const char* const shape[] = {"threads", "registers", "shared", "cc"};
   if (std::none_of(std::begin(shape), std::end(shape),
                    [&](const char* option) { return is_flag(parsed, option); })) {
     require(file.empty(), ExitCode::usage,
-            "--results requires a block; describe it with --threads, --registers and --shared");
+            "--results requires a block; add --threads, --registers or --shared");
     locality::print_occupancy();
     return {};
   }

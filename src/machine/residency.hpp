@@ -21,7 +21,7 @@ struct Multiprocessor {
   index_t thread_registers = 0;  ///< of a thread at most
   index_t register_unit = 256;   ///< registers, allocated to a warp
   index_t partitions = 4;        ///< each with its part of the registers
-  index_t checked_warps = 4;     ///< a launch is checked for a multiple of so many warps
+  index_t checked_warps = 4;     ///< a launch is checked for multiples of these
   index_t shared_bytes = 0;
   index_t block_shared_bytes = 0;  ///< that a block can request at most
   index_t shared_unit = 128;       ///< bytes, allocated to a block

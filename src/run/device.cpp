@@ -163,8 +163,9 @@ bool names_device_kernel(const Parsed& parsed) {
 }  // namespace
 
 const machine::Gpus* concerned_gpus(const Parsed& parsed) {
-  const bool allowed =
-      any(parsed, "device", [](const std::string& device) { return device != "cpu"; });
+  const bool allowed = any(parsed, "device", [](const std::string& device) {
+    return device == "auto" || device == "gpu";
+  });
   return names_device_kernel(parsed) || allowed ? &machine::gpus() : nullptr;
 }
 

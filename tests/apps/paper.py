@@ -96,7 +96,7 @@ class Paper(tessera.Case):
         for text, words in ((OWN.replace("clock-mhz", "clok-mhz"), "mine.toml:4:1: unknown key "
                              "'clok-mhz'; did you mean 'clock-mhz'?"),
                             (OWN.replace("multiprocessors = 10\n", ""),
-                             "mine.toml: the key 'multiprocessors' is missing"),
+                             "mine.toml: a GPU requires the key 'multiprocessors'; add it"),
                             (OWN.replace("= 100\n", "= -1\n"), "bandwidth-gb-s"),
                             (OWN.replace("8.6", "4.7"), "compute-capability: compute capability "
                              "'4.7' is unknown"),
@@ -122,6 +122,14 @@ class Paper(tessera.Case):
                             (("stencil", *paper, "--stencil", "wave"), "one time level")):
             self.refuse("locality", *words, said=said)
 
+    def test_variables_of_other_commands_mean_nothing_here(self):
+        for device in ("cpu", "gpu", "auto"):
+            out = self.succeed("locality", "matmul", "--n", 8,
+                               environment={"TESSERA_DEVICE": device}).out
+            self.assertIn("simulated in", out)
+        self.succeed("list", "--occupancy", environment={"TESSERA_RESULTS": "r.h5",
+                                                         "TESSERA_THREADS": "2000"})
+
     def test_occupancy_of_a_block(self):
         block = ("list", "--occupancy", "--threads", 256, "--registers", 40, "--shared", "8KiB")
         out = self.succeed(*block, "--cc", "9.0").out
@@ -140,16 +148,18 @@ class Paper(tessera.Case):
                      "--cc", "9.0", "--results", "o.h5")
         with h5py.File(self.path("o.h5")) as file:
             group = file["list_0001/occupancy"]
-            curve, value, share = (group["curve"].asstr()[:], group["value"][:],
-                                   group["occupancy"][:])
-        registers = dict(zip(value[curve == "registers"], share[curve == "registers"]))
-        self.assertEqual([registers[n] for n in (32, 40, 64, 255)], [1, 0.75, 0.5, 0.125])
-        threads = dict(zip(value[curve == "threads"], share[curve == "threads"]))
-        self.assertEqual(len(threads), 32)
-        self.assertEqual(threads[1024], 0.5)
+            column = {name: group[name][:] for name in ("threads", "registers", "occupancy")}
+            curve = group["curve"].asstr()[:]
+        found = {name: dict(zip(column[name][curve == name], column["occupancy"][curve == name]))
+                 for name in ("threads", "registers")}
+        self.assertEqual([found["registers"][n] for n in (32, 40, 64, 255)], [1, 0.75, 0.5, 0.125])
+        self.assertEqual(len(found["threads"]), 32)
+        self.assertEqual(found["threads"][1024], 0.5)
+        self.assertEqual((curve == "shared memory").sum(), 2 * 227 + 1)
         text = self.succeed("report", "o.h5", "--text").out
-        for words in ("threads per block", "registers per thread", "shared memory per block in KiB"):
-            self.assertIn(words, text)
+        for label in ("threads per block", "registers per thread",
+                      "KiB of shared memory per block"):
+            self.assertIn(label, text)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ PaperGpu read_gpu(const std::string& file) {
   const run::Values values = set.points(set.parse({"--config", file})).front();
   const auto need = [&](const char* key) {
     require(values.has(key), ExitCode::usage,
-            fmt::format("{}: the key '{}' is missing; a GPU requires it", file, key));
+            fmt::format("{}: a GPU requires the key '{}'; add it", file, key));
   };
   for (const char* key : {"compute-capability", "multiprocessors"}) need(key);
   PaperGpu gpu;
@@ -107,7 +107,7 @@ PaperGpu parse_device(const std::string& text) {
     names.push_back(gpu.name);
   }
   throw Error(ExitCode::usage,
-              fmt::format("--device: the GPU '{}' is unknown{}; there are {}, or FILE.toml", name,
+              fmt::format("--device: the GPU '{}' is unknown{}; use one of {}, or FILE.toml", name,
                           suggestion(name, names), join(names, ", ")));
 }
 

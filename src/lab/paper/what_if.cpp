@@ -44,9 +44,9 @@ index_t most_of(const Axis& axis, const Multiprocessor& m) {
   return axis.member == &BlockShape::registers ? m.thread_registers : m.block_shared_bytes;
 }
 
-Residency with(const Multiprocessor& m, BlockShape block, const Axis& axis, index_t value) {
+BlockShape with(BlockShape block, const Axis& axis, index_t value) {
   block.*axis.member = value;
-  return machine::residency(m, block);
+  return block;
 }
 
 std::string percent(const Residency& r) { return fmt::format("{:.0f} %", 100 * r.occupancy); }
@@ -57,11 +57,13 @@ std::string text_of(const BlockShape& block) {
                      human_bytes(block.shared_bytes));
 }
 
-io::Row row_of(const ComputeCapability& row, const std::string& curve, index_t value,
-               const Residency& r) {
+io::Row row_of(const ComputeCapability& row, const std::string& curve, const BlockShape& block) {
+  const Residency r = machine::residency(row.multiprocessor, block);
   return {{"compute_capability", std::string(row.version)},
           {"curve", curve},
-          {"value", value},
+          {"threads", block.threads},
+          {"registers", block.registers},
+          {"shared_bytes", block.shared_bytes, "B"},
           {"blocks", r.blocks},
           {"warps", r.warps},
           {"occupancy", r.occupancy},
@@ -105,7 +107,7 @@ std::vector<io::TableRows> print_what_if(const BlockShape& block) {
     table.add({std::string(row.version), std::string(row.example), std::to_string(r.blocks),
                fmt::format("{} of {}", r.warps, row.multiprocessor.threads / machine::warp_threads),
                percent(r), r.limit});
-    rows.rows.push_back(row_of(row, "threads", block.threads, r));
+    rows.rows.push_back(row_of(row, "block", block));
   }
   fmt::print("{}\n{}", text_of(block), table.within(terminal_columns()));
   return {rows};
@@ -125,13 +127,13 @@ std::vector<io::TableRows> print_what_if(const BlockShape& block, const std::str
       const index_t value = axis.printed[line];
       const bool shared = axis.member == &BlockShape::shared_bytes;
       cells.push_back(shared ? human_bytes(value) : std::to_string(value));
-      cells.push_back(percent(with(m, block, axis, value)));
+      cells.push_back(percent(machine::residency(m, with(block, axis, value))));
     }
     table.add(std::move(cells));
   }
   for (const Axis& axis : axes) {
     for (index_t value = axis.from; value <= most_of(axis, m); value += axis.step)
-      rows.rows.push_back(row_of(row, axis.name, value, with(m, block, axis, value)));
+      rows.rows.push_back(row_of(row, axis.name, with(block, axis, value)));
   }
   fmt::print("\nif one of the three were different\n{}", table.within(terminal_columns()));
   return {rows};
