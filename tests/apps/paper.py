@@ -64,7 +64,7 @@ class Paper(tessera.Case):
                                  want[row["kind"]], f"{m} x {n} {row['kind']}")
 
     def test_every_workload_runs_and_resumes(self):
-        for workload, kernels in (("transpose", 8), ("matmul", 4), ("stencil", 4), ("memory", 20)):
+        for workload, kernels in (("transpose", 8), ("matmul", 5), ("stencil", 4), ("memory", 20)):
             words = ("locality", workload, "--device", "paper:v100", "--n", 1024 if
                      workload == "memory" else 40, "--results", f"{workload}.h5")
             self.assertIn(f"group {'locality'}_0001", self.succeed(*words).out)
@@ -115,7 +115,10 @@ class Paper(tessera.Case):
                             (("transpose", *paper, "--cache", "4KiB"), "--cache"),
                             (("transpose", *paper, "--gpu", "8:1KiB:1MiB:64"), "drop one of them"),
                             (("matmul", "--n", 8, "--ways", 2), "--ways"),
-                            (("matmul", *paper, "--tile", 33), "--tile 33 exceeds"),
+                            (("matmul", *paper, "--kernel", "cuda_tiled", "--tile", 33),
+                             "--tile 33 exceeds"),
+                            (("matmul", *paper, "--kernel", "cuda_register", "--n", 7),
+                             "multiples of 2"),
                             (("matmul", *paper, "--block", 33), "--block 33"),
                             (("transpose", *paper, "--n", 0), "empty"),
                             (("memory", *paper, "--type", "f64"), "use u32"),

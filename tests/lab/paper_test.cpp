@@ -214,13 +214,37 @@ TEST(Product, TilesReadEachElementOnceABlock) {
   }
 }
 
+TEST(Product, RegisterTilesAskLessOfSharedMemory) {
+  Request q = request("matmul", "cuda_register", 128, 128);
+  const Report r = run(h100(), q);
+  q.problem.kernel = "cuda_tiled";
+  const Report tiled = run(h100(), q);
+  EXPECT_EQ(array(r, "a").of(Kind::load).lanes, 128 * 128 * 128 / 64);
+  EXPECT_EQ(array(r, "b").of(Kind::load).lanes, 128 * 128 * 128 / 64 / 4);  // vectors of four
+  // Of 8 x 8 elements a thread loads 16 words a step in four vectors; one element of C takes two.
+  EXPECT_EQ(r.meter.all(Space::shared, Kind::load).requests, 128 * 128 / 64 * 128 / 32 * 4);
+  EXPECT_EQ(tiled.meter.all(Space::shared, Kind::load).requests, 128 * 128 * 128 / 32 * 2);
+  EXPECT_EQ(r.operations, tiled.operations);
+  // A vector takes four passes, and serves 16 multiply-adds where a word serves a half.
+  EXPECT_EQ(8 * r.meter.all(Space::shared, Kind::load).passes,
+            tiled.meter.all(Space::shared, Kind::load).passes);
+  const Traffic c = r.meter.all(Space::global, Kind::store);
+  EXPECT_EQ(c.requests, 128 * 128 / 32 / 4);
+}
+
 TEST(Product, IsRightForShapesThatAreNoMultiples) {
   for (const std::string& kernel : paper_kernels("matmul")) {
     for (const index_t bytes : {4, 8}) {
-      Request q = request("matmul", kernel, 33, 47, bytes);
-      q.problem.k = 5;
+      const bool vectors = kernel == "cuda_register";  // rows of whole vectors of 16 bytes
+      Request q = request("matmul", kernel, 33, vectors ? 92 : 47, bytes);
+      q.problem.k = vectors ? 20 : 5;
       q.block = 64;
-      EXPECT_EQ(run(h100(), q).meter.all(Space::global, Kind::store).lanes, 33 * 47) << kernel;
+      EXPECT_EQ(run(h100(), q).meter.all(Space::global, Kind::store).lanes, 33 * q.problem.n)
+          << kernel;
+      q.problem.n = 47;
+      if (vectors) {
+        EXPECT_THROW((void)run(h100(), q), Error);
+      }
     }
   }
 }

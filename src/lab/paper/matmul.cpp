@@ -2,11 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
-
 #include "base/error.hpp"
 #include "kernels/matmul/sweep.hpp"
 #include "lab/paper/kernels.hpp"
+#include "lab/paper/product.hpp"
 #include "lab/paper/warp.hpp"
 
 namespace tessera::paper {
@@ -14,43 +13,6 @@ namespace {
 
 using matmul::Cell;
 using matmul::Walk;
-
-/// c[0:m, 0:n] = a[0:m, 0:k] * b[0:k, 0:n] on small whole numbers: exact in any order.
-template <class T>
-struct Product {
-  Product(Meter& meter, const TracedProblem& p)
-      : m(p.m),
-        n(p.n),
-        k(p.k),
-        a(global_array(meter, "a", numbers(m * k, 7))),
-        b(global_array(meter, "b", numbers(k * n, 5))),
-        c(global_array(meter, "c", std::vector<T>(static_cast<std::size_t>(m * n), T(-1)))) {}
-
-  [[nodiscard]] static std::vector<T> numbers(index_t count, index_t modulus) {
-    std::vector<T> values(static_cast<std::size_t>(count));
-    for (index_t i = 0; i < count; ++i)
-      values[static_cast<std::size_t>(i)] = static_cast<T>(i % modulus - modulus / 2);
-    return values;
-  }
-
-  /// Throws Error(internal) unless c is the product: every element by its definition.
-  void check(std::string_view kernel) const {
-    std::vector<T> row(static_cast<std::size_t>(n));
-    for (index_t i = 0; i < m; ++i) {
-      std::fill(row.begin(), row.end(), T{0});
-      for (index_t p = 0; p < k; ++p) {
-        const T factor = a.values[static_cast<std::size_t>(i * k + p)];
-        for (index_t j = 0; j < n; ++j)
-          row[static_cast<std::size_t>(j)] +=
-              factor * b.values[static_cast<std::size_t>(p * n + j)];
-      }
-      require_right(std::equal(row.begin(), row.end(), c.values.begin() + i * n), kernel);
-    }
-  }
-
-  index_t m, n, k;
-  Array<T> a, b, c;
-};
 
 /// Computes cell number `step` of the walk in thread number `step`.
 template <Walk walk, class T>
@@ -154,23 +116,29 @@ void run_tiles(Meter& meter, Request& r) {
   run_tiled<double>(meter, r);
 }
 
-/// Sums of whole numbers of at most 6 in magnitude are exact in f32 below 2^24. The CUDA kernel has
-/// tiles of 16 and 32; its template has any that a block can hold.
+/// Sums of whole numbers of at most 6 in magnitude are exact in f32 below 2^24.
 void check(const Request& r) {
-  require(r.problem.tile <= 32, ExitCode::usage,
-          fmt::format("--tile {} exceeds a block of 32 x 32 threads", r.problem.tile));
   constexpr index_t most = index_t{1} << 21;
   require(r.problem.k <= most, ExitCode::usage,
           fmt::format("--k {} is too large on paper: must be at most {}", r.problem.k, most));
 }
 
+/// The CUDA kernel has tiles of 16 and 32; its template has any that a block can hold.
+void check_tiles(const Request& r) {
+  check(r);
+  require(r.problem.tile <= 32, ExitCode::usage,
+          fmt::format("--tile {} exceeds a block of 32 x 32 threads", r.problem.tile));
+}
+
 }  // namespace
 
 std::vector<PaperKernel> matmul_kernels() {
-  return {{"matmul", "cuda_naive", 30, 32, run<Walk::rows>, check},
-          {"matmul", "cuda_column", 32, 32, run<Walk::column>, check},
-          {"matmul", "cuda_zigzag", 30, 32, run<Walk::zigzag>, check},
-          {"matmul", "cuda_tiled", 32, 32, run_tiles, check}};
+  std::vector<PaperKernel> rows{{"matmul", "cuda_naive", 30, 32, run<Walk::rows>, check},
+                                {"matmul", "cuda_column", 32, 32, run<Walk::column>, check},
+                                {"matmul", "cuda_zigzag", 30, 32, run<Walk::zigzag>, check},
+                                {"matmul", "cuda_tiled", 32, 32, run_tiles, check_tiles}};
+  rows.push_back(register_kernel());
+  return rows;
 }
 
 }  // namespace tessera::paper

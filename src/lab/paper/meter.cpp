@@ -113,7 +113,8 @@ void Meter::touch(std::size_t array, Kind kind, index_t block, index_t segment) 
   by = block;
 }
 
-void Meter::access(std::size_t array, Kind kind, index_t block, const Addresses& at, Mask active) {
+void Meter::access(std::size_t array, Kind kind, index_t block, const Addresses& at, Mask active,
+                   index_t bytes) {
   ArrayTraffic& to = arrays_[array];
   Traffic& traffic = to.by_kind[static_cast<std::size_t>(kind)];
   ++traffic.requests;
@@ -121,7 +122,7 @@ void Meter::access(std::size_t array, Kind kind, index_t block, const Addresses&
   ++instructions_;
   active_ += std::popcount(active);
   if (to.space == Space::shared) {
-    traffic.passes += passes_of(at, active, to.element_bytes, kind);
+    traffic.passes += passes_of(at, active, bytes, kind);
     return;
   }
   Few segments = segments_of(at, active, segment_);

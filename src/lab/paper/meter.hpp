@@ -70,7 +70,9 @@ class Meter {
 
   /// Returns the number of an array, declared by its name; bytes of a global one.
   std::size_t declare(const std::string& name, Space space, index_t element_bytes, index_t bytes);
-  void access(std::size_t array, Kind kind, index_t block, const Addresses& at, Mask active);
+  /// Counts a request for `bytes` per lane.
+  void access(std::size_t array, Kind kind, index_t block, const Addresses& at, Mask active,
+              index_t bytes);
   /// Counts loads of a warp that are in flight together.
   void in_flight(index_t bytes);
   void operations(index_t count, Mask active);
@@ -79,6 +81,8 @@ class Meter {
   Launch launch;
   /// Registers of a thread, in bytes: more than that it cannot have in flight.
   index_t thread_bytes = 4 * 255;
+  /// Phases whose loads are in flight together: more than one for asynchronous copies.
+  index_t phases_ahead = 1;
 
   [[nodiscard]] const std::vector<ArrayTraffic>& arrays() const { return arrays_; }
   [[nodiscard]] index_t segment_bytes() const { return segment_; }
@@ -94,7 +98,9 @@ class Meter {
   /// Returns the operations that whole warps would have computed in the same time.
   [[nodiscard]] double operation_slots() const { return static_cast<double>(slots_); }
   /// Returns the bytes of global memory that a warp has in flight before it needs them, on average.
-  [[nodiscard]] double flight_bytes() const { return mean(flight_bytes_, flights_); }
+  [[nodiscard]] double flight_bytes() const {
+    return static_cast<double>(phases_ahead) * mean(flight_bytes_, flights_);
+  }
 
  private:
   /// Which segments of a global array were touched.

@@ -79,6 +79,29 @@ class Warp {
     return result;
   }
 
+  /// Returns `count` elements in a row from at(thread) on, by one instruction.
+  template <std::size_t count, class T, class At>
+  [[nodiscard]] Register<std::array<T, count>> load_vector(const Array<T>& from, const At& at) {
+    Register<std::array<T, count>> result;
+    each([&](const Thread& t) {
+      for (std::size_t e = 0; e < count; ++e)
+        result[t][e] = from.values.at(static_cast<std::size_t>(at(t)) + e);
+    });
+    request<count>(from, Kind::load, addresses_of(from, at));
+    return result;
+  }
+
+  /// Sets `count` elements in a row from at(thread) on to value(thread), by one instruction.
+  template <std::size_t count, class T, class At, class Value>
+  void store_vector(Array<T>& to, const At& at, const Value& value) {
+    request<count>(to, Kind::store, addresses_of(to, at));
+    each([&](const Thread& t) {
+      const std::array<T, count> elements = value(t);
+      for (std::size_t e = 0; e < count; ++e)
+        to.values.at(static_cast<std::size_t>(at(t)) + e) = elements[e];
+    });
+  }
+
   /// Sets to[at(thread)] = value(thread).
   template <class T, class At, class Value>
   void store(Array<T>& to, const At& at, const Value& value) {
@@ -147,16 +170,17 @@ class Warp {
     return result;
   }
   /// Loads are in flight together until something else is done, or until the registers are full.
-  template <class T>
+  template <std::size_t count = 1, class T>
   void request(const Array<T>& array, Kind kind, const Addresses& addresses) {
     if (active_ == 0) return;
+    constexpr auto bytes = static_cast<index_t>(count * sizeof(T));
     const bool loads = kind == Kind::load && meter_->arrays()[array.number].space == Space::global;
-    if (!loads || held_ + static_cast<index_t>(sizeof(T)) > meter_->thread_bytes) arrive();
+    if (!loads || held_ + bytes > meter_->thread_bytes) arrive();
     if (loads) {
-      held_ += static_cast<index_t>(sizeof(T));
+      held_ += bytes;
       flight_ += pieces_of(addresses, active_, meter_->segment_bytes()) * meter_->segment_bytes();
     }
-    meter_->access(array.number, kind, block_, addresses, active_);
+    meter_->access(array.number, kind, block_, addresses, active_, bytes);
   }
   template <class If>
   [[nodiscard]] Mask mask_of(const If& condition) const {
