@@ -8,24 +8,23 @@
 namespace tessera::layout {
 namespace {
 
-void require_argument(bool holds, const char* name, const std::string& problem) {
-  require(holds, ExitCode::usage, fmt::format("{}: {}", name, problem));
-}
-
 /// Checks one dimension; `name` is that of the member of BlockCyclic.
 void check(const CyclicMap& map, const char* name) {
-  require_argument(map.extent >= 0, name, fmt::format("extent is {}", map.extent));
+  require_argument(map.extent >= 0, name,
+                   fmt::format("has extent {}: must be at least 0", map.extent));
   require_argument(map.block >= 1 && map.first_block >= 0, name,
-                   fmt::format("blocks have {} and {} indices", map.first_block, map.block));
-  require_argument(map.parts >= 1, name, fmt::format("{} parts", map.parts));
+                   fmt::format("has blocks of {} and {} indices: must be at least 0 and 1",
+                               map.first_block, map.block));
+  require_argument(map.parts >= 1, name,
+                   fmt::format("has {} parts: must be at least 1", map.parts));
   require_argument(map.source >= -1 && map.source < map.parts, name,
-                   fmt::format("source is {}: must be from -1 to {}", map.source, map.parts - 1));
+                   fmt::format("has source {}: must be from -1 to {}", map.source, map.parts - 1));
 }
 
 void check_box(Range range, index_t extent, const char* name) {
   require_argument(range.begin >= 0 && range.end >= range.begin && range.end <= extent, name,
-                   fmt::format("[{}, {}) exceeds the matrix, which has {} there", range.begin,
-                               range.end, extent));
+                   fmt::format("is [{}, {}): must be in the matrix, which has {} there",
+                               range.begin, range.end, extent));
 }
 
 void check_splits(const std::vector<index_t>& splits, const char* name) {
@@ -101,13 +100,13 @@ Distribution::Distribution(const BlockCyclic& cyclic, index_t ranks) : ranks_(ra
   check_box(box.rows, rows.extent, "box.rows");
   check_box(box.cols, cols.extent, "box.cols");
   const index_t size = rows.parts * cols.parts;
-  require_argument(places.empty() ? size <= ranks : static_cast<index_t>(places.size()) == size,
-                   "ranks",
-                   fmt::format("a grid of {} x {} does not fit {} ranks", rows.parts, cols.parts,
-                               places.empty() ? ranks : static_cast<index_t>(places.size())));
+  require_argument(
+      places.empty() ? size <= ranks : static_cast<index_t>(places.size()) == size, "ranks",
+      fmt::format("has a grid of {} x {}, which does not fit {} ranks", rows.parts, cols.parts,
+                  places.empty() ? ranks : static_cast<index_t>(places.size())));
   for (const index_t rank : places) {
     require_argument(rank >= 0 && rank < ranks, "ranks",
-                     fmt::format("{} is not one of {} ranks", rank, ranks));
+                     fmt::format("has {}, which is not one of {} ranks", rank, ranks));
   }
   rows_ = box.rows.size();
   cols_ = box.cols.size();
@@ -129,7 +128,7 @@ Distribution::Distribution(const BlockGrid& grid, index_t ranks) : ranks_(ranks)
   const auto block_rows = grid.row_splits.size() - 1, block_cols = grid.col_splits.size() - 1;
   require_argument(
       grid.owners.size() == block_rows * block_cols, "owners",
-      fmt::format("{} for {} x {} blocks", grid.owners.size(), block_rows, block_cols));
+      fmt::format("has {} ranks for {} x {} blocks", grid.owners.size(), block_rows, block_cols));
   rows_ = grid.row_splits.back();
   cols_ = grid.col_splits.back();
   for (std::size_t i = 0; i < block_rows; ++i)
@@ -140,7 +139,7 @@ Distribution::Distribution(const BlockGrid& grid, index_t ranks) : ranks_(ranks)
   for (std::size_t b = 0; b < grid.owners.size(); ++b) {
     const index_t owner = grid.owners[b];
     require_argument(owner >= 0 && owner < ranks, "owners",
-                     fmt::format("{} is not one of {} ranks", owner, ranks));
+                     fmt::format("has {}, which is not one of {} ranks", owner, ranks));
     parts_.push_back({owner, arrays[static_cast<std::size_t>(owner)]++,
                       static_cast<index_t>(b / block_cols), static_cast<index_t>(b % block_cols),
                       false});
@@ -182,11 +181,12 @@ Distribution Distribution::transposed() const {
 
 Distribution Distribution::relabelled(const std::vector<index_t>& ranks) const {
   require_argument(static_cast<index_t>(ranks.size()) == ranks_, "ranks",
-                   fmt::format("{} for {} ranks", ranks.size(), ranks_));
+                   fmt::format("has {} elements for {} ranks", ranks.size(), ranks_));
   std::vector<char> taken(ranks.size(), 0);
   for (const index_t rank : ranks) {
     require_argument(rank >= 0 && rank < ranks_ && taken[static_cast<std::size_t>(rank)]++ == 0,
-                     "ranks", fmt::format("{} is repeated or not one of the ranks", rank));
+                     "ranks",
+                     fmt::format("has {}, which is repeated or not one of the ranks", rank));
   }
   Distribution result = *this;
   for (Part& part : result.parts_) part.rank = ranks[static_cast<std::size_t>(part.rank)];

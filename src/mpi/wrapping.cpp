@@ -170,7 +170,7 @@ std::vector<index_t> Communicator::ranks_of(const Communicator& part) const {
 
 const GridLines& Communicator::grid_lines(index_t rows, index_t cols) const {
   require_argument(rows > 0 && cols > 0 && rows * cols == size_, "rows",
-                   "x cols is " + std::to_string(rows) + " x " + std::to_string(cols) +
+                   "times cols is " + std::to_string(rows) + " x " + std::to_string(cols) +
                        ": must be the " + std::to_string(size_) + " ranks of comm");
   std::shared_ptr<const GridLines>& lines = state_->lines[{rows, cols}];
   if (!lines) {

@@ -150,8 +150,8 @@ class Added(Foreign):
         self.assert_nothing_beside()
 
     def test_files_of_every_form(self):
-        for name, how in (("userblock", {"userblock_size": 512}), ("latest", {"libver": "latest"}),
-                          ("ordered", {"track_order": True}),
+        for name, how in (("userblock", {"userblock_size": 512}),
+                          ("new", {"libver": ("v110", "v110")}), ("ordered", {"track_order": True}),
                           ("paged", {"fs_strategy": "page", "fs_persist": True})):
             with self.subTest(name):
                 try:

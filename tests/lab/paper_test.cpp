@@ -186,7 +186,7 @@ TEST(Product, NaiveBroadcastsAAndReadsBInLines) {
   Request q = request("matmul", "cuda_naive", 64, 128);
   q.problem.k = 32;
   const Report r = run(h100(), q);
-  const Traffic &a = array(r, "a").of(Kind::load), &b = array(r, "b").of(Kind::load);
+  const Traffic a = array(r, "a").of(Kind::load), b = array(r, "b").of(Kind::load);
   EXPECT_EQ(a.per_request(a.segments), 1);
   EXPECT_EQ(b.per_request(b.segments), 4);
   EXPECT_EQ(b.requests, 64 * 128 / 32 * 32);

@@ -43,16 +43,16 @@ Shape check(const mpi::Communicator& comm, const LaidOutProduct<T>& p) {
   };
   const auto [m, k] = after(p.a, p.op_a);
   const auto [inner, n] = after(p.b, p.op_b);
-  require(inner == k, ExitCode::usage,
-          fmt::format("b: op(b) has {} rows, op(a) has {} columns", inner, k));
+  require_argument(inner == k, "b",
+                   fmt::format("has {} rows in op(b): op(a) has {} columns", inner, k));
   const Distribution& c = p.c.distribution;
-  require(c.rows() == m && c.cols() == n, ExitCode::usage,
-          fmt::format("c: is {} x {}, the product is {} x {}", c.rows(), c.cols(), m, n));
+  require_argument(c.rows() == m && c.cols() == n, "c",
+                   fmt::format("is {} x {}: the product is {} x {}", c.rows(), c.cols(), m, n));
   for (const auto& [name, ranks] :
        {std::pair("a", p.a.distribution.ranks()), std::pair("b", p.b.distribution.ranks()),
         std::pair("c", c.ranks())}) {
-    require(ranks == comm.size(), ExitCode::usage,
-            fmt::format("{}: is distributed over {} ranks, comm has {}", name, ranks, comm.size()));
+    require_argument(ranks == comm.size(), name,
+                     fmt::format("is distributed over {} ranks: comm has {}", ranks, comm.size()));
   }
   return {m, n, tessera::matmul::leaves<T>(k)};
 }

@@ -91,24 +91,20 @@ struct Bound {
   return result;
 }
 
-[[noreturn]] void fail(const std::string& argument, const std::string& problem) {
-  throw Error(ExitCode::usage, argument + ": " + problem);
-}
-
 template <class Byte>
 void check_arrays(const std::vector<Array<Byte>>& arrays, const std::vector<layout::Box>& needed,
                   std::size_t matrix, const char* name) {
   const auto fail_here = [&](const std::string& problem) {
-    fail(fmt::format("memory[{}].{}", matrix, name), problem);
+    throw Error::of_argument(fmt::format("memory[{}].{}", matrix, name), problem);
   };
   if (arrays.size() < needed.size())
-    fail_here(fmt::format("{} arrays, the distribution has {} on this rank", arrays.size(),
+    fail_here(fmt::format("has {} arrays: the distribution has {} on this rank", arrays.size(),
                           needed.size()));
   for (std::size_t k = 0; k < needed.size(); ++k) {
     if (needed[k].empty()) continue;
-    if (arrays[k].data == nullptr) fail_here(fmt::format("array {} has no memory", k));
+    if (arrays[k].data == nullptr) fail_here(fmt::format("has no memory for array {}", k));
     if (arrays[k].ld < needed[k].cols.end)
-      fail_here(fmt::format("ld of array {} is {}: must be at least {}", k, arrays[k].ld,
+      fail_here(fmt::format("has the ld {} in array {}: must be at least {}", arrays[k].ld, k,
                             needed[k].cols.end));
   }
 }
@@ -117,23 +113,24 @@ void check_arrays(const std::vector<Array<Byte>>& arrays, const std::vector<layo
 void check_matrix(const Relayout& matrix, std::size_t number, index_t ranks) {
   const auto& [a, op, b, a_order, b_order] = matrix;
   const auto require_of = [&](bool holds, const char* name, const std::string& problem) {
-    require(holds, ExitCode::usage, fmt::format("matrices[{}].{}: {}", number, name, problem));
+    require_argument(holds, fmt::format("matrices[{}].{}", number, name), problem);
   };
   require_of(a.ranks() == ranks, "a",
-             fmt::format("is distributed over {} ranks, comm has {}", a.ranks(), ranks));
+             fmt::format("is distributed over {} ranks: comm has {}", a.ranks(), ranks));
   require_of(b.ranks() == ranks, "b",
-             fmt::format("is distributed over {} ranks, comm has {}", b.ranks(), ranks));
+             fmt::format("is distributed over {} ranks: comm has {}", b.ranks(), ranks));
   const auto [rows, cols] =
       turns(op) ? std::pair(a.cols(), a.rows()) : std::pair(a.rows(), a.cols());
   require_of(b.rows() == rows && b.cols() == cols, "b",
-             fmt::format("is {} x {}, op(a) is {} x {}", b.rows(), b.cols(), rows, cols));
+             fmt::format("is {} x {}: op(a) is {} x {}", b.rows(), b.cols(), rows, cols));
   index_t elements = 0;
   for (const layout::Distribution::Part& part : a.parts()) {
     if (!part.replica)
       elements += layout::count(a.row_segments(part)) * layout::count(a.col_segments(part));
   }
-  require_of(elements == a.rows() * a.cols(), "a",
-             fmt::format("its parts have {} elements of {} x {}", elements, a.rows(), a.cols()));
+  require_of(
+      elements == a.rows() * a.cols(), "a",
+      fmt::format("has {} elements in its parts: must have {} x {}", elements, a.rows(), a.cols()));
 }
 
 }  // namespace
@@ -264,10 +261,10 @@ struct Plan::State {
 
 Plan::Plan(const mpi::Communicator& comm, std::span<const Relayout> matrices, index_t bytes,
            int threads) {
-  require(!comm.empty(), ExitCode::usage, "comm: the communicator is empty");
-  require(bytes >= 1 && bytes <= 64, ExitCode::usage,
-          fmt::format("bytes: {}: must be from 1 to 64", bytes));
-  require(threads >= 1, ExitCode::usage, fmt::format("threads: {}: must be at least 1", threads));
+  require_argument(!comm.empty(), "comm", "is an empty communicator");
+  require_argument(bytes >= 1 && bytes <= 64, "bytes",
+                   fmt::format("is {}: must be from 1 to 64", bytes));
+  require_argument(threads >= 1, "threads", fmt::format("is {}: must be at least 1", threads));
   for (std::size_t m = 0; m < matrices.size(); ++m) check_matrix(matrices[m], m, comm.size());
   state_ = std::make_unique<State>(comm, matrices, bytes, threads);
 }
@@ -282,9 +279,11 @@ const mpi::Phases& Plan::phases() const { return state_->phases; }
 
 void Plan::start(std::size_t matrices, index_t bytes) {
   if (matrices != state_->bound.size())
-    fail("memory", fmt::format("{} matrices, the plan has {}", matrices, state_->bound.size()));
+    throw Error::of_argument(
+        "memory", fmt::format("has {} matrices: the plan has {}", matrices, state_->bound.size()));
   if (bytes != state_->bytes)
-    fail("memory", fmt::format("elements of {} bytes, the plan has {}", bytes, state_->bytes));
+    throw Error::of_argument(
+        "memory", fmt::format("has elements of {} bytes: the plan has {}", bytes, state_->bytes));
   state_->next = 0;
   for (Bound& matrix : state_->bound) {
     matrix.a.clear();
@@ -311,13 +310,14 @@ void Plan::finish_matrix(Factors factors, std::optional<Element> number) {
     for (std::size_t l = 0; l < matrix.b.size(); ++l) {
       if (matrix.a[k].data == matrix.b[l].data &&
           !intersect(state_->needed_a[m][k], state_->needed_b[m][l]).empty())
-        fail(fmt::format("memory[{}].b", m), "overlaps a");
+        throw Error::of_argument(fmt::format("memory[{}].b", m), "overlaps a");
     }
   }
   factors.conjugates = factors.conjugates && state_->ops[m] == Op::hermitian;
   if (!number.has_value() && !factors.plain()) {
-    fail(fmt::format("memory[{}].alpha", m),
-         "only float, double and complex numbers have factors other than 1 and 0");
+    throw Error::of_argument(
+        fmt::format("memory[{}].alpha", m),
+        "is neither 0 nor 1: only float, double and complex numbers have other factors");
   }
   matrix.factors = factors;
   matrix.kind = {state_->bytes, number.value_or(Element::f64)};

@@ -138,8 +138,8 @@ void permute(std::span<const index_t> shape, std::span<const int> axes, index_t 
   for (const index_t extent : shape) {
     if (extent == 0) return;
   }
-  require(from != nullptr && to != nullptr && from != to, ExitCode::usage,
-          "buffer 'to' must be separate from 'from', and neither may be null");
+  require_argument(from != nullptr && to != nullptr && from != to, "to",
+                   "must be separate from 'from', and neither may be null");
   const Merged m = merge(shape, axes, bytes);
   machine::parallel(threads_of(tuning), [&] {
     const Rearrangement task = rearrangement(m);

@@ -359,8 +359,8 @@ TEST(RelayoutErrors, NameTheArgument) {
     });
   };
   const bool first = comm.rank() == 0;
-  expect_names(call({a.data(), first ? 0 : 30}, {b.data(), 30}), "memory[0].a: ld");
-  expect_names(call({a.data(), 30}, {b.data(), first ? 1 : 30}), "memory[0].b: ld");
+  expect_names(call({a.data(), first ? 0 : 30}, {b.data(), 30}), "memory[0].a has the ld");
+  expect_names(call({a.data(), 30}, {b.data(), first ? 1 : 30}), "memory[0].b has the ld");
   expect_names(call({a.data(), 30}, {first ? nullptr : b.data(), 30}), "memory[0].b");
   expect_names(call({a.data(), 30}, {first ? a.data() : b.data(), 30}), "memory[0].b");
   EXPECT_EQ(call({a.data(), 30}, {b.data(), 30}), "");
