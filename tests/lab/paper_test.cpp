@@ -354,6 +354,9 @@ TEST(Bounds, FollowFromTheFigures) {
   const Report tiled = run(gpu, request("matmul", "cuda_tiled", 128, 128));
   EXPECT_NEAR(tiled.intensity(), 2.0 * 128 / (3 * 4), 1e-12);
   EXPECT_EQ(r.intensity(), 0);
+  const PaperGpu old = parse_device("paper:gtx580");  // a pass takes two clocks there
+  EXPECT_NEAR(run(old, request("transpose", "cuda_coalesced", 64, 64)).bounds[1].seconds,
+              2 * 33 * 64 * 64 / 32 / (16 * 1.544e9), 1e-12);
 }
 
 TEST(Devices, AreReadByNameOrFromAFile) {

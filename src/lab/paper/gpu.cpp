@@ -15,6 +15,7 @@ constexpr double giga = 1e9, tera = 1e12;
 constexpr index_t kib = 1024, mib = 1024 * kib;
 
 PaperGpu gpu_of(PaperGpu figures) {
+  if (figures.version.starts_with("2.")) figures.pass_clocks = 2;
   figures.multiprocessor = machine::compute_capability(figures.version).multiprocessor;
   return figures;
 }

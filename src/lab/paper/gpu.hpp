@@ -22,6 +22,7 @@ struct PaperGpu {
   double flops32 = 0;          ///< FLOP/s in f32, without tensor cores; also of 32-bit integers
   double flops64 = 0;          ///< FLOP/s in f64
   index_t segment_bytes = 32;  ///< unit of a transfer from or to device memory
+  double pass_clocks = 1;      ///< clocks of a pass of shared memory
   machine::Multiprocessor multiprocessor = {};
 
   [[nodiscard]] double peak(index_t element_bytes) const {
@@ -50,7 +51,8 @@ inline constexpr index_t bank_bytes = 4;    ///< per clock and bank
 /// H100 is not published and taken from the A100. (3) Luo et al. 2024, a pointer chase. (4) NVIDIA
 /// V100 architecture whitepaper, 2017. (5) Jia et al. 2018. (6) NVIDIA GeForce GTX 580
 /// specification, 2010; f64 at an eighth. (7) The middle of 400 to 800 of the CUDA C Programming
-/// Guide 3.2, 2010. Segments: 32 bytes; 128 where loads are cached in lines only (gtx580).
+/// Guide 3.2, 2010. Segments: 32 bytes; 128 where loads are cached in lines only (gtx580). A bank
+/// of 2.x has a word in two clocks (the same guide), of later versions in one.
 [[nodiscard]] std::span<const PaperGpu> paper_gpus();
 
 /// Parses "paper", "paper:h100" or "paper:FILE.toml". Throws Error(usage, missing_input) that names

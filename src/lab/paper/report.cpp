@@ -38,8 +38,8 @@ void add_bounds(Report& r) {
   index_t passes = 0;
   for (const Kind kind : {Kind::load, Kind::store, Kind::atomic})
     passes += r.meter.all(Space::shared, kind).passes;
-  r.bounds.push_back(
-      {"shared memory", static_cast<double>(passes) / (multiprocessors * r.gpu.clock)});
+  r.bounds.push_back({"shared memory", r.gpu.pass_clocks * static_cast<double>(passes) /
+                                           (multiprocessors * r.gpu.clock)});
   r.bounds.push_back(
       {"compute", r.meter.operation_slots() / r.gpu.peak(r.request.problem.element_bytes)});
 }

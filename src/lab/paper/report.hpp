@@ -47,7 +47,7 @@ struct Report {
 ///                 over the latency ("latency" where that is less)
 ///   L2            bytes that blocks ask of the second level over its bandwidth, where it is
 ///                 known; blocks do not share what the first level holds
-///   shared memory passes over one a clock and multiprocessor
+///   shared memory passes over those of the clocks of all multiprocessors
 ///   compute       operations over the peak of the type; idle lanes of a divergent warp take as
 ///                 long as busy ones
 /// Throws Error(usage) for requests that it does not support, Error(internal) for wrong results.
