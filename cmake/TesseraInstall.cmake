@@ -31,7 +31,7 @@ endif()
 set(public tessera.hpp)
 if(TARGET tessera_shared)
   install(TARGETS tessera_shared EXPORT TesseraTargets
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera ${development})
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera/c ${development})
   list(APPEND public tessera.h)
   install(FILES ${TESSERA_FORTRAN_MODULE} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera
     ${development})
