@@ -32,7 +32,8 @@ if(LAUNCH)
   run(${prefix}/bin/tessera list)
   foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.toml
           share/tessera/jobs/env.sh share/tessera/jobs/launch.sh
-    include/tessera/tessera.hpp include/tessera/tessera.h include/tessera/tessera.f90
+    include/tessera/tessera.hpp include/tessera/tessera_scalapack.h
+    include/tessera/tessera.h include/tessera/tessera.f90
           share/tessera/examples/kmeans.c share/tessera/examples/heat.f90
           share/doc/tessera/README.md share/doc/tessera/apps/manual/index.md
           share/doc/tessera/apps/manual/matmul_variants.png
