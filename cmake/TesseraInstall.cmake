@@ -21,7 +21,7 @@ install(TARGETS tessera_library ${layers} EXPORT TesseraTargets ARCHIVE DESTINAT
   ${CMAKE_INSTALL_LIBDIR} ${development})
 if(TESSERA_MPI)
   install(TARGETS tessera_scalapack EXPORT TesseraTargets LIBRARY DESTINATION
-    ${CMAKE_INSTALL_LIBDIR} ${development})
+    ${CMAKE_INSTALL_LIBDIR}/tessera/scalapack ${development})
   install(FILES src/scalapack/tessera_scalapack.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera ${development})
 endif()
