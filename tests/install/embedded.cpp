@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstdio>
+#include <span>
 #include <tessera/tessera.hpp>
 #include <vector>
 
@@ -56,6 +57,44 @@ int wrong_keys(const tessera::mpi::Communicator& comm) {
   return static_cast<int>(comm.sum(right ? 0 : 1));
 }
 
+/// Moves a(i, j) = 1000 i + j from a to b, of m x n elements on the two ranks of comm.
+void move(const tessera::mpi::Communicator& comm, index_t m, const double* a, index_t a_ld,
+          double* b, index_t b_ld) {
+  using namespace tessera;
+  // 64 x 64 blocks on a 2 x 1 grid, column-major, to whole rows
+  const layout::BlockCyclic cyclic{{.extent = m, .block = 64, .parts = 2},
+                                   {.extent = n, .block = 64, .parts = 1}};
+  const dist::relayout::Relayout matrix{
+      layout::Distribution(cyclic, comm.size()), dist::relayout::Op::none,
+      layout::Distribution(layout::row_blocks(m, n, comm.size())),
+      dist::relayout::StorageOrder::column_major, dist::relayout::StorageOrder::row_major};
+  dist::relayout::Plan plan(comm, std::span(&matrix, 1), sizeof(double));
+  const dist::relayout::LocalArray<const double> from{a, a_ld};
+  const dist::relayout::LocalArray<double> to{b, b_ld};
+  const dist::relayout::Memory<double> memory{std::span(&from, 1), std::span(&to, 1)};
+  plan.execute<double>(std::span(&memory, 1));
+}
+
+int wrong_moves(const tessera::mpi::Communicator& comm) {
+  constexpr index_t m = 200, block = 64, a_ld = 128;
+  std::vector<double> a(a_ld * n), b(m / 2 * n);
+  for (index_t i = 0; i < m; ++i) {
+    if (i / block % 2 != comm.rank()) continue;
+    const index_t here = i / (2 * block) * block + i % block;
+    for (index_t j = 0; j < n; ++j)
+      a[static_cast<std::size_t>(j * a_ld + here)] = static_cast<double>(1000 * i + j);
+  }
+  move(comm, m, a.data(), a_ld, b.data(), n);
+  int wrong = 0;
+  for (index_t i = 0; i < m / 2; ++i)
+    for (index_t j = 0; j < n; ++j)
+      wrong += b[static_cast<std::size_t>(i * n + j)] ==
+                       static_cast<double>(1000 * (comm.rank() * (m / 2) + i) + j)
+                   ? 0
+                   : 1;
+  return comm.sum(wrong);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -65,7 +104,7 @@ int main(int argc, char** argv) {
   MPI_Comm part = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank > 0 ? 1 : MPI_UNDEFINED, -rank, &part);
   if (const tessera::mpi::Communicator comm(part); comm) {
-    wrong = static_cast<int>(wrong_products(comm)) + wrong_keys(comm);
+    wrong = static_cast<int>(wrong_products(comm)) + wrong_keys(comm) + wrong_moves(comm);
     if (comm.is_root()) MPI_Send(&wrong, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
   } else {
     MPI_Recv(&wrong, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
