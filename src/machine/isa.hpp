@@ -10,7 +10,7 @@ namespace tessera::machine {
 /// bits, other processors what the compiler takes for the first.
 enum class Isa { baseline, bits256, bits512 };
 
-/// Returns the best set of this processor and build, or another one of them named by TESSERA_ISA
+/// Returns the best set of this processor and build (on aarch64 NEON), or one named by TESSERA_ISA
 /// (those of isa_names()). Throws Error(usage) if TESSERA_ISA is invalid or not supported here.
 [[nodiscard]] Isa isa();
 /// Returns whether this processor and build have a set.
