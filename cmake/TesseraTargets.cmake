@@ -53,10 +53,9 @@ function(tessera_layer name)
 endfunction()
 
 # tessera_isa_source(<target> <file>): compiles the file once for each instruction set, with
-# TESSERA_ISA naming the namespace (baseline, bits256, bits512: src/machine/isa.hpp) that it must put
-# its functions in. Such
-# a file must not instantiate inline functions or templates of others: the linker keeps one copy of
-# those, perhaps that of AVX-512 (tests/isa_symbols.cmake checks it).
+# TESSERA_ISA naming the namespace (baseline, bits256, bits512: src/machine/isa.hpp) that it must
+# put its functions in. Such a file must not instantiate inline functions or templates of others:
+# the linker keeps one copy of those, perhaps that of AVX-512 (tests/isa_symbols.cmake checks it).
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(TESSERA_ISA_FLAGS_bits256 -mavx2 -mfma -mbmi2 -mf16c)
   set(TESSERA_ISA_FLAGS_bits512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mfma -mbmi2

@@ -15,11 +15,11 @@ constexpr std::array<std::string_view, 3> names{"baseline", "avx2", "avx512"};
 #elif defined(__aarch64__)
 constexpr std::array<std::string_view, 3> names{"baseline", "sve256", "sve512"};
 #else
-constexpr std::array<std::string_view, 3> names{"baseline", "none", "none"};
+constexpr std::array<std::string_view, 1> names{"baseline"};
 #endif
 
-/// Returns the set that is taken unless TESSERA_ISA names one. That of aarch64 is NEON: no machine
-/// with longer SVE has measured it.
+/// Returns the set that is taken unless TESSERA_ISA names one: NEON on aarch64, because SVE has not
+/// been measured on a machine that has it.
 Isa best_here() {
 #if defined(__aarch64__)
   return Isa::baseline;
@@ -76,8 +76,6 @@ Isa isa() {
 
 std::string_view name(Isa isa) { return names[static_cast<std::size_t>(isa)]; }
 
-std::span<const std::string_view> isa_names() {
-  return std::span(names).first(names[1] == "none" ? 1 : names.size());
-}
+std::span<const std::string_view> isa_names() { return names; }
 
 }  // namespace tessera::machine

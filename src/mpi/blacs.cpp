@@ -14,7 +14,7 @@ template <class F>
 F blacs(const char* name) {
   void* const found = symbol_of_program(name);
   require(found != nullptr, ExitCode::usage,
-          std::string(name) + ": is not in this program, which must be linked with the BLACS");
+          std::string(name) + " is not in this program; add the BLACS to its link line");
   return reinterpret_cast<F>(found);
 }
 
@@ -38,9 +38,9 @@ Communicator blacs_communicator(int context) {
   get(context, get_context_communicator, &handle);
   Communicator comm(communicator_of(handle));
   const BlacsGrid grid = blacs_grid(context);
-  require(comm.size() == grid.rows * grid.cols && comm.rank() == grid.row * grid.cols + grid.col,
-          ExitCode::usage,
-          "context: the ranks of its communicator are not those of its grid, row by row");
+  require_argument(
+      comm.size() == grid.rows * grid.cols && comm.rank() == grid.row * grid.cols + grid.col,
+      "context", "has a communicator whose ranks are not those of its grid, row by row");
   return comm;
 }
 

@@ -36,7 +36,7 @@ TESSERA_INLINE unsigned less_bits(Vector<std::uint64_t> a, Vector<std::uint64_t>
   return static_cast<unsigned>(_mm256_movemask_pd(reinterpret_cast<__m256d>(a < b)));
 #else
   unsigned bits = 0;
-  for (int i = 0; i < lanes_of<Vector<std::uint64_t> >; ++i) bits |= unsigned{a[i] < b[i]} << i;
+  for (int i = 0; i < lanes_of<decltype(a)>; ++i) bits |= unsigned{a[i] < b[i]} << i;
   return bits;
 #endif
 }
@@ -47,7 +47,7 @@ TESSERA_INLINE unsigned equal_bits(Vector<std::uint64_t> a, Vector<std::uint64_t
   return static_cast<unsigned>(_mm256_movemask_pd(reinterpret_cast<__m256d>(a == b)));
 #else
   unsigned bits = 0;
-  for (int i = 0; i < lanes_of<Vector<std::uint64_t> >; ++i) bits |= unsigned{a[i] == b[i]} << i;
+  for (int i = 0; i < lanes_of<decltype(a)>; ++i) bits |= unsigned{a[i] == b[i]} << i;
   return bits;
 #endif
 }

@@ -48,7 +48,8 @@ program heat
     difference = max(difference, maxval(abs(u(x - first(1) + 1, :) - amplitude * mode(x))))
   end do
   call mpi_allreduce(difference, largest, 1, mpi_double_precision, mpi_max, mpi_comm_world, ierr)
-  if (rank == 0) print "(a, f9.6, a, es8.1)", "amplitude ", amplitude, ", largest difference ", largest
+  if (rank == 0) print "(a, f9.6, a, es8.1)", "amplitude ", amplitude, &
+      ", largest difference ", largest
   call tessera_field_free(field, ierr)
   call tessera_context_free(context, ierr)
   call mpi_finalize(ierr)

@@ -1,6 +1,7 @@
 # The Fortran module of the C API. Constants and interfaces follow from tessera.h. The procedures
-# for arrays are those of the files *.f90.in: a section "== NAME TYPES" becomes one procedure for each
-# type of elements behind the generic NAME, @T being the type, @S its suffix and @N its constant.
+# for arrays are those of the files *.f90.in: a section "== NAME TYPES" becomes one procedure for
+# each type of elements behind the generic NAME, @T being the type, @S its suffix and @N its
+# constant.
 
 set(suffixes_reals f32 f64)
 set(suffixes_numbers f32 f64 c64 c128)
@@ -144,8 +145,8 @@ function(tessera_fortran_module header output)
     tessera_fortran_section("${title}" "${template}")
   endwhile()
   file(CONFIGURE OUTPUT ${output} @ONLY CONTENT
-"! The Fortran module of Tessera, made from tessera.h. Arrays are in Fortran's order, indices begin at
-! 1, ranks at 0. ierr is a code; tessera_error_message() is the text of the last error.
+"! The Fortran module of Tessera, made from tessera.h. Arrays are in Fortran's order, indices begin
+! at 1, ranks at 0. ierr is a code; tessera_error_message() is the text of the last error.
 module tessera
   use, intrinsic :: iso_c_binding
   implicit none

@@ -315,9 +315,8 @@ void Plan::finish_matrix(Factors factors, std::optional<Element> number) {
   }
   factors.conjugates = factors.conjugates && state_->ops[m] == Op::hermitian;
   if (!number.has_value() && !factors.plain()) {
-    throw Error::of_argument(
-        fmt::format("memory[{}].alpha", m),
-        "is neither 0 nor 1: only float, double and complex numbers have other factors");
+    throw Error::of_argument(fmt::format("memory[{}].alpha", m),
+                             "is not 1, or beta is not 0: elements of this type are only moved");
   }
   matrix.factors = factors;
   matrix.kind = {state_->bytes, number.value_or(Element::f64)};

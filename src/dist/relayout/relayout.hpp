@@ -138,13 +138,16 @@ class Plan {
 };
 
 /// Relays out several matrices at once. Throws Error(usage) on all ranks, naming the argument, if
-/// anything does not fit. Collective.
+/// anything does not fit, and Error(memory). Collective.
 template <Movable T>
 void relayout(const mpi::Communicator& comm, std::span<const Relayout> matrices,
               std::span<const Memory<T>> memory) {
-  Plan plan(comm, matrices, static_cast<index_t>(sizeof(T)));
-  mpi::together(comm, "relayout", [&] { plan.check(memory); });
-  plan.execute(memory);
+  std::optional<Plan> plan;
+  mpi::together(comm, "relayout", [&] {
+    plan.emplace(comm, matrices, static_cast<index_t>(sizeof(T)));
+    plan->check(memory);
+  });
+  plan->execute(memory);
 }
 template <Movable T>
 void relayout(const mpi::Communicator& comm, const Relayout& matrix, const Memory<T>& memory) {
