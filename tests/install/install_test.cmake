@@ -105,8 +105,13 @@ run(${MPICC} ${FLAGS} -std=c99 ${SOURCE}/product.c ${library} -o ${SCRATCH}/prod
 run_outside(${SCRATCH}/product_c "22 28 49 64")
 run(${MPICC} ${FLAGS} -std=c99 ${prefix}/share/tessera/examples/kmeans.c ${library}
   -o ${SCRATCH}/kmeans)
+# Debian's packages of MPI bring mpifort without the compiler that it calls.
 find_program(MPIFORT mpifort)
+set(no_fortran 1)
 if(MPIFORT AND NOT FLAGS)
+  execute_process(COMMAND ${MPIFORT} --version RESULT_VARIABLE no_fortran OUTPUT_QUIET ERROR_QUIET)
+endif()
+if(NOT no_fortran)
   file(MAKE_DIRECTORY ${SCRATCH}/modules)
   foreach(program ${SOURCE}/product.f90 ${prefix}/share/tessera/examples/heat.f90)
     cmake_path(GET program STEM name)
