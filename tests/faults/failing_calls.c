@@ -239,14 +239,13 @@ int __libc_start_main(Main program, int count, char** words, void (*init)(void),
   return real(counted_main, count, words, init, fini, unload, stack);
 }
 
-// operator new(unsigned long); its failure calls std::__throw_bad_alloc().
+// operator new(unsigned long), as libstdc++ has it; its failure calls std::__throw_bad_alloc(). A
+// launcher in C may load libraries in C++ where RTLD_NEXT does not find theirs.
 void* _Znwm(size_t size);
 void* _Znwm(size_t size) {
-  static void* (*real)(size_t) = NULL;
-  if (real == NULL) real = (void* (*)(size_t))dlsym(RTLD_NEXT, "_Znwm");
-  if (in_main && meant("new", ""))
-    ((void (*)(void))dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv"))();
-  return real(size);
+  void* const memory = in_main && meant("new", "") ? NULL : malloc(size > 0 ? size : 1);
+  if (memory == NULL) ((void (*)(void))dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv"))();
+  return memory;
 }
 
 static int failing_open(const char* path, int flags, mode_t mode) {

@@ -13,6 +13,13 @@ from tessera import STOPPED, numpy
 NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}
 
 
+def catches(pid, number):
+    """Returns whether a process has a handler of a signal."""
+    with open(f"/proc/{pid}/status") as status:
+        caught = next((line for line in status if line.startswith("SigCgt:")), "SigCgt: 0")
+    return int(caught.split()[1], 16) >> (number - 1) & 1 == 1
+
+
 @unittest.skipIf(tessera.SANITIZED, "sanitizers take too long for moments to mean anything")
 class Signals(Fault):
     def setUp(self):
@@ -35,9 +42,11 @@ class Signals(Fault):
     }
 
     def signalled(self, words, number, moment, **how):
-        """Returns the job, signalled `moment` seconds after its start unless it has ended by then,
-        and whether it was signalled."""
+        """Returns the job, signalled `moment` seconds after its start, but not before it has set
+        its handlers, unless it has ended by then, and whether it was signalled."""
         job = self.start(*words, **how)
+        while job.process.poll() is None and not catches(job.process.pid, number):
+            time.sleep(0.001)
         time.sleep(max(0, job.started + moment - time.monotonic()))
         hit = job.process.poll() is None
         if hit:
@@ -63,7 +72,7 @@ class Signals(Fault):
                 # SIGTERM lets a run with results complete its point.
                 number = signal.SIGINT if "--results" in words else self.moments.choice(list(NAMES))
                 with self.subTest(name, signal=number):
-                    moment = max(0.15, self.moments.uniform(0, 1) * lasts)  # libraries start first
+                    moment = self.moments.uniform(0, 1) * lasts
                     result, hit = self.signalled(words, number, moment)
                     ended += hit and self.assert_ended(result, number)
                     left = sorted(set(os.listdir(self.folder)) - {"r.h5", ".r.h5.lock"})
