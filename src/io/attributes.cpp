@@ -62,19 +62,18 @@ std::vector<std::string> names_of(hid_t object) {
 class Attribute {
  public:
   Attribute(hid_t object, const std::string& name) : name_(name) {
-    const Handle attribute(
-        h5_check(H5Aopen(object, name.c_str(), H5P_DEFAULT), ExitCode::bad_data, name), H5Aclose);
-    const Handle type(h5_check(H5Aget_type(attribute), ExitCode::bad_data, name), H5Tclose);
+    const std::string what = "attribute '" + name + "'";
+    const Handle attribute(h5_check(H5Aopen(object, name.c_str(), H5P_DEFAULT), what), H5Aclose);
+    const Handle type(h5_check(H5Aget_type(attribute), what), H5Tclose);
     if (H5Tdetect_class(type, H5T_REFERENCE) > 0 || H5Tdetect_class(type, H5T_TIME) > 0) return;
-    stored_ = Handle(h5_check(H5Tcopy(type), ExitCode::bad_data, name), H5Tclose);
-    held_ = Handle(h5_check(H5Tget_native_type(type, H5T_DIR_ASCEND), ExitCode::bad_data, name),
-                   H5Tclose);
-    space_ = Handle(h5_check(H5Aget_space(attribute), ExitCode::bad_data, name), H5Sclose);
+    stored_ = Handle(h5_check(H5Tcopy(type), what), H5Tclose);
+    held_ = Handle(h5_check(H5Tget_native_type(type, H5T_DIR_ASCEND), what), H5Tclose);
+    space_ = Handle(h5_check(H5Aget_space(attribute), what), H5Sclose);
     const hssize_t count = H5Sget_simple_extent_npoints(space_);
     if (count <= 0) return;  // no elements, or a null dataspace
     value_.resize(static_cast<std::size_t>(checked_mul(
         static_cast<index_t>(count), static_cast<index_t>(H5Tget_size(held_)), "an attribute")));
-    h5_check_rc(H5Aread(attribute, held_, value_.data()), ExitCode::bad_data, name);
+    h5_check_rc(H5Aread(attribute, held_, value_.data()), what);
   }
   Attribute(const Attribute&) = delete;
   Attribute& operator=(const Attribute&) = delete;
@@ -87,12 +86,8 @@ class Attribute {
   [[nodiscard]] hid_t type() const { return stored_; }
 
   void write(hid_t object) const {
-    const Handle attribute(
-        h5_check(H5Acreate2(object, name_.c_str(), stored_, space_, H5P_DEFAULT, H5P_DEFAULT),
-                 ExitCode::cannot_create, name_),
-        H5Aclose);
-    if (!value_.empty())
-      h5_check_rc(H5Awrite(attribute, held_, value_.data()), ExitCode::cannot_create, name_);
+    write_attribute(object, name_, space_, stored_, held_,
+                    value_.empty() ? nullptr : value_.data());
   }
 
  private:

@@ -14,7 +14,7 @@ enum class PackingAttributes { copied, omitted };
 /// Copies the attributes of an input's object, which `name` names in errors, to an output's. Skips
 /// those that `to` already has, and those specific to the input's file or form: references,
 /// dimension scales and labels, CLASS, Tessera's checksum, and a _FillValue of another type than
-/// the data. Throws Error(bad_data) if one cannot be read, Error(cannot_create) if one cannot be
+/// the data. Throws Error(bad_data) if one cannot be read, Error(io) if one cannot be
 /// written.
 void copy_attributes(hid_t from, hid_t to, const std::string& name, PackingAttributes packing);
 

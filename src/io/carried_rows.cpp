@@ -28,7 +28,7 @@ index_t carried_bytes(const DatasetName& name, index_t rows) {
   const Handle space(H5Dget_space(dataset), H5Sclose), type(H5Dget_type(dataset), H5Tclose);
   const std::vector<index_t> extents = extents_of(dataset);
   hsize_t bytes = 0;
-  h5_check_rc(H5Fget_filesize(file, &bytes), ExitCode::bad_data, name.text());
+  h5_check_rc(H5Fget_filesize(file, &bytes), name.text());
   const auto elements = static_cast<index_t>(H5Sget_simple_extent_npoints(space));
   // A row's number and place, its elements twice, their parts with an end of text each.
   const index_t of_element = 2 * static_cast<index_t>(H5Tget_size(type)) + 2 * alignment;

@@ -45,7 +45,7 @@ bool Chunking::is_deflated(unsigned mask) const {
 
 std::optional<Chunking> chunking_of(hid_t dataset, hid_t creation, const std::string& name) {
   if (H5Pget_layout(creation) != H5D_CHUNKED) return std::nullopt;
-  const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name), H5Tclose);
+  const Handle type(h5_check(H5Dget_type(dataset), name), H5Tclose);
   if (!is_self_contained(type)) return std::nullopt;
   auto filters = known_filters(creation);
   if (!filters) return std::nullopt;
@@ -78,7 +78,7 @@ void require_first_chunk(hid_t dataset, hid_t space, const Chunking& chunking,
   haddr_t address = 0;
   hsize_t stored = 0;
   h5_check_rc(H5Dget_chunk_info(dataset, space, 0, chunk.data(), &first.mask, &address, &stored),
-              ExitCode::bad_data, name);
+              name);
   read_stored_chunk(dataset, chunk, chunking, name, first);
   ChunkDecoder decoder(chunking.filters, chunking.bytes);
   (void)decode_chunk(decoder, first, chunk, name);
@@ -122,9 +122,9 @@ void read_stored_chunk(hid_t dataset, std::span<const hsize_t> chunk, const Chun
 void require_whole_chunks(hid_t dataset, hid_t creation, const DatasetName& name) {
   const auto chunking = chunking_of(dataset, creation, name.text());
   if (!chunking) return;
-  const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
+  const Handle space(h5_check(H5Dget_space(dataset), name.text()), H5Sclose);
   hsize_t count = 0;
-  h5_check_rc(H5Dget_num_chunks(dataset, space, &count), ExitCode::bad_data, name.text());
+  h5_check_rc(H5Dget_num_chunks(dataset, space, &count), name.text());
   if (count == 0) return;
   const hsize_t bytes = chunking->stored_bytes(0), stored = H5Dget_storage_size(dataset);
   constexpr double most_of_a_byte = 1032;  // a byte of a deflate stream expands to at most these
@@ -151,7 +151,7 @@ std::span<const std::byte> decode_chunk(ChunkDecoder& decoder, const StoredChunk
 
 void require_honest_masks(hid_t dataset, const std::string& name,
                           std::span<const layout::Range> box) {
-  const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name), H5Pclose);
+  const Handle creation(h5_check(H5Dget_create_plist(dataset), name), H5Pclose);
   const auto chunking = chunking_of(dataset, creation, name);
   if (!chunking || !position_of_deflate(chunking->filters)) return;
   StoredChunk stored;

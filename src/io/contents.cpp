@@ -131,8 +131,7 @@ Json scales_of(hid_t dataset, std::size_t dimensions) {
 /// Describes a dataset that the library can open.
 void describe(hid_t dataset, const DatasetName& name, const LookAtDataset& look, Json& one) {
   const DatasetInfo info = inspect(dataset, name);
-  const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()),
-                        H5Pclose);
+  const Handle creation(h5_check(H5Dget_create_plist(dataset), name.text()), H5Pclose);
   one["shape"] = info.shape;
   one["type"] = info.type_text();
   one["kind"] = name_of(info.kind);
@@ -173,9 +172,7 @@ struct Walk {
                 {"problem", nullptr}};
     try {
       const DatasetName name{file, path};
-      const Handle dataset(
-          h5_check(H5Dopen2(group, relative, H5P_DEFAULT), ExitCode::bad_data, name.text()),
-          H5Dclose);
+      const Handle dataset(h5_check(H5Dopen2(group, relative, H5P_DEFAULT), name.text()), H5Dclose);
       describe(dataset, name, look, one);
     } catch (const Error& error) {
       one["problem"] = error.what();

@@ -132,8 +132,7 @@ Handle open_file(const std::string& file, hid_t access_list) {
 
 void require_complete(hid_t file, const std::string& name) {
   if (H5Lexists(file, schema::group, H5P_DEFAULT) <= 0) return;
-  const Handle group(h5_check(H5Gopen2(file, schema::group, H5P_DEFAULT), ExitCode::bad_data, name),
-                     H5Gclose);
+  const Handle group(h5_check(H5Gopen2(file, schema::group, H5P_DEFAULT), name), H5Gclose);
   const std::string state = read_text_attribute(group, schema::state);
   require(state == schema::state_complete, ExitCode::bad_data,
           fmt::format("'{}' is an output of Tessera in state '{}'; write it again", name, state));
@@ -267,8 +266,8 @@ bool has_possible_type(hid_t type) {
 }  // namespace
 
 DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
-  const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
-  const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
+  const Handle space(h5_check(H5Dget_space(dataset), name.text()), H5Sclose);
+  const Handle type(h5_check(H5Dget_type(dataset), name.text()), H5Tclose);
   require(H5Sget_simple_extent_type(space) != H5S_NULL, ExitCode::bad_data,
           name.text() + " has a null dataspace (no elements); name a dataset with elements");
   require(has_possible_type(type), ExitCode::bad_data,
@@ -297,8 +296,7 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   info.is_signed = type_class != H5T_INTEGER || H5Tget_sign(type) == H5T_SGN_2;
   info.self_contained = is_self_contained(type);
   if (info.kind == DatasetInfo::Kind::other || info.is_number()) info.other = type_name(type);
-  const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()),
-                        H5Pclose);
+  const Handle creation(h5_check(H5Dget_create_plist(dataset), name.text()), H5Pclose);
   const H5D_layout_t layout = H5Pget_layout(creation);
   require_possible_size(dataset, layout, info, name);
   require_readable(dataset, creation, name);
@@ -330,8 +328,8 @@ void require_matrix(const DatasetInfo& info, const DatasetName& name) {
 Handle stored_type(const DatasetName& name) {
   const Handle file = open_file(name.file);
   const Handle dataset = open_dataset(file, name);
-  const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
-  return {h5_check(H5Tcopy(type), ExitCode::bad_data, name.text()), H5Tclose};
+  const Handle type(h5_check(H5Dget_type(dataset), name.text()), H5Tclose);
+  return {h5_check(H5Tcopy(type), name.text()), H5Tclose};
 }
 
 Handle complex_form(const DatasetName& name, index_t bytes) {

@@ -37,7 +37,7 @@ struct BoxDecoding {
 /// Returns how to decode the box; none if the library has to read it.
 std::optional<BoxDecoding> decoding_of(hid_t dataset, const std::string& name, const Ranges& box,
                                        const HeldArray& to) {
-  const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name), H5Pclose);
+  const Handle creation(h5_check(H5Dget_create_plist(dataset), name), H5Pclose);
   unsigned options = 0;
   if (H5Pget_layout(creation) != H5D_CHUNKED || H5Pget_chunk_opts(creation, &options) < 0 ||
       options != 0)
@@ -47,7 +47,7 @@ std::optional<BoxDecoding> decoding_of(hid_t dataset, const std::string& name, c
   if (!chunking || chunking->filters.empty() || chunking->bytes == 0 ||
       chunking->bytes >= most_chunk_bytes || chunking->extents.size() != box.size())
     return std::nullopt;
-  const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name), H5Tclose);
+  const Handle type(h5_check(H5Dget_type(dataset), name), H5Tclose);
   std::optional<NumberConversion> conversion;
   if (H5Tequal(type, to.type) <= 0) {
     conversion = NumberConversion::between(type, to.type);

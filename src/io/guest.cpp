@@ -42,13 +42,13 @@ bool is_there(hid_t file, const std::string& path, const std::string& name) {
     const std::string part = path.substr(0, end);
     if (H5Lexists(file, part.c_str(), H5P_DEFAULT) <= 0) return false;
     H5L_info_t info{};
-    h5_check_rc(H5Lget_info(file, part.c_str(), &info, H5P_DEFAULT), failed, name);
+    h5_check_rc(H5Lget_info(file, part.c_str(), &info, H5P_DEFAULT), name);
     require(info.type == H5L_TYPE_HARD, failed,
             fmt::format("'{}' of '{}' is a soft or external link, through which outputs are not "
                         "written; name its target",
                         part, name));
     if (end == std::string::npos) return true;
-    const Handle object(h5_check(H5Oopen(file, part.c_str(), H5P_DEFAULT), failed, name), H5Oclose);
+    const Handle object(h5_check(H5Oopen(file, part.c_str(), H5P_DEFAULT), name), H5Oclose);
     require(
         H5Iget_type(object) == H5I_GROUP, failed,
         fmt::format("'{}' of '{}' is not a group and cannot contain a dataset; name another path",
@@ -70,8 +70,7 @@ bool is_scale_of_others(hid_t dataset) {
 void require_place(hid_t file, const DatasetSpec& spec, const std::string& name,
                    Guest::Existing existing) {
   if (!is_there(file, spec.path, name)) return;
-  const Handle object(h5_check(H5Oopen(file, spec.path.c_str(), H5P_DEFAULT), failed, name),
-                      H5Oclose);
+  const Handle object(h5_check(H5Oopen(file, spec.path.c_str(), H5P_DEFAULT), name), H5Oclose);
   require(H5Iget_type(object) == H5I_DATASET, failed,
           fmt::format("'{}:{}' is a {}, which an output cannot replace; name another path", name,
                       spec.path, H5Iget_type(object) == H5I_GROUP ? "group" : "type"));
@@ -132,7 +131,7 @@ Guest::Guest(std::string file, std::string name, std::span<const DatasetSpec> sp
   lock_out_writers();
   const Handle in = open_file(file_);
   if (H5Lexists(in, schema::group, H5P_DEFAULT) > 0) {
-    const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), failed, name_), H5Gclose);
+    const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), name_), H5Gclose);
     require(has_attribute(group, schema::schema_version) &&
                 read_integer_attribute(group, schema::schema_version) == schema::output_version,
             failed,

@@ -60,14 +60,7 @@ void end_quiet_scope() {
 Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
 
 void write_scalar(hid_t object, const std::string& name, hid_t type, const void* value) {
-  const std::string what = "attribute '" + name + "' cannot be written";
-  if (has_attribute(object, name)) h5_check_rc(H5Adelete(object, name.c_str()), ExitCode::io, what);
-  const Handle space = scalar_space();
-  const Handle attribute(
-      h5_check(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
-               ExitCode::io, what),
-      H5Aclose);
-  h5_check_rc(H5Awrite(attribute, type, value), ExitCode::io, what);
+  write_attribute(object, name, scalar_space(), type, type, value);
 }
 
 Handle open_attribute(hid_t object, const std::string& name) {
@@ -85,6 +78,17 @@ T read_scalar(hid_t object, const std::string& name, hid_t type) {
 }
 
 }  // namespace
+
+void write_attribute(hid_t object, const std::string& name, hid_t space, hid_t stored, hid_t held,
+                     const void* value) {
+  const std::string what = "attribute '" + name + "' cannot be written";
+  if (has_attribute(object, name)) h5_check_rc(H5Adelete(object, name.c_str()), ExitCode::io, what);
+  const Handle attribute(
+      h5_check(H5Acreate2(object, name.c_str(), stored, space, H5P_DEFAULT, H5P_DEFAULT),
+               ExitCode::io, what),
+      H5Aclose);
+  if (value != nullptr) h5_check_rc(H5Awrite(attribute, held, value), ExitCode::io, what);
+}
 
 Handle text_type() {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
@@ -141,6 +145,12 @@ ExitCode h5_code(ExitCode otherwise) {
 hid_t h5_check(hid_t result, ExitCode code, const std::string& what) {
   if (result >= 0) return result;
   throw Error(h5_code(code), what + " (" + h5_words() + ")");
+}
+
+hid_t h5_check(hid_t result, const std::string& name) {
+  if (result >= 0) return result;
+  return h5_check(result, ExitCode::bad_data,
+                  name + " is damaged, or this HDF5 library cannot read it");
 }
 
 void close_written(Handle& file, ExitCode code, const std::string& what) {

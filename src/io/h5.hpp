@@ -78,6 +78,12 @@ hid_t h5_check(hid_t result, ExitCode code, const std::string& what);
 inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {
   (void)h5_check(static_cast<hid_t>(result), code, what);
 }
+/// Throws Error(h5_code(bad_data)) that calls `name` damaged if a call that describes it failed:
+/// versions of the library differ in what they find wrong, and when.
+hid_t h5_check(hid_t result, const std::string& name);
+inline void h5_check_rc(herr_t result, const std::string& name) {
+  (void)h5_check(static_cast<hid_t>(result), name);
+}
 
 /// Flushes and closes a written file. Throws Error(code) if buffered data cannot be written.
 void close_written(Handle& file, ExitCode code, const std::string& what);
@@ -93,6 +99,11 @@ void close_written(Handle& file, ExitCode code, const std::string& what);
 /// Returns the type of UTF-8 strings of variable length: those of fixed length crash xarray's
 /// netCDF reader (netcdf-c #2159).
 [[nodiscard]] Handle text_type();
+
+/// Writes an attribute, also in place of an existing one: `value` holds the elements of `space` in
+/// the type `held`; null: the attribute has no elements. Throws Error(io).
+void write_attribute(hid_t object, const std::string& name, hid_t space, hid_t stored, hid_t held,
+                     const void* value);
 
 /// Read or write attributes: UTF-8 strings of variable length (str in h5py), 64-bit integers,
 /// doubles. Existing attributes are overwritten.

@@ -19,14 +19,13 @@ namespace {
 constexpr auto failed = ExitCode::cannot_create;
 constexpr const char* group_name = "/VTKHDF";
 
+std::string unwritten(const std::string& name) { return "'" + name + "' cannot be written"; }
+
 template <class T, std::size_t N>
 void write_array(hid_t object, const char* name, hid_t type, const std::array<T, N>& values) {
   const hsize_t count = N;
   const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
-  const Handle attribute(
-      h5_check(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), failed, name),
-      H5Aclose);
-  h5_check_rc(H5Awrite(attribute, type, values.data()), failed, name);
+  write_attribute(object, name, space, type, type, values.data());
 }
 
 /// Writes a string of fixed length, the only form that VTK reads.
@@ -35,16 +34,14 @@ void write_fixed_text(hid_t object, const char* name, const std::string& value) 
   H5Tset_size(type, value.size());
   H5Tset_strpad(type, H5T_STR_NULLPAD);
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Handle attribute(
-      h5_check(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), failed, name),
-      H5Aclose);
-  h5_check_rc(H5Awrite(attribute, type, value.c_str()), failed, name);
+  write_attribute(object, name, space, type, type, value.c_str());
 }
 
 Handle make_group(hid_t parent, const char* name) {
   const Handle list = creation_ordered(H5P_GROUP_CREATE);
-  return {h5_check(H5Gcreate2(parent, name, H5P_DEFAULT, list, H5P_DEFAULT), failed, name),
-          H5Gclose};
+  return {
+      h5_check(H5Gcreate2(parent, name, H5P_DEFAULT, list, H5P_DEFAULT), failed, unwritten(name)),
+      H5Gclose};
 }
 
 template <class T>
@@ -53,9 +50,10 @@ void write_list(hid_t parent, const char* name, hid_t type, const std::vector<T>
   const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
   const Handle dataset(
       h5_check(H5Dcreate2(parent, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), failed,
-               name),
+               unwritten(name)),
       H5Dclose);
-  h5_check_rc(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed, name);
+  h5_check_rc(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed,
+              unwritten(name));
 }
 
 /// Escapes text for XML attributes and elements.
@@ -122,18 +120,18 @@ std::string xdmf_frame(const std::string& file, const DatasetSpec& spec, std::si
 
 /// Adds a field to the existing image, if both or neither are series in time.
 void link_sibling(hid_t file, const DatasetSpec& spec, const std::string& name) {
-  const Handle group(h5_check(H5Gopen2(file, group_name, H5P_DEFAULT), failed, group_name),
-                     H5Gclose);
+  const Handle group(
+      h5_check(H5Gopen2(file, group_name, H5P_DEFAULT), failed, unwritten(group_name)), H5Gclose);
   const std::string link = "PointData/" + name;
   const bool in_time = H5Lexists(group, "Steps", H5P_DEFAULT) > 0;
   if (in_time == spec.time.empty() || H5Lexists(group, link.c_str(), H5P_DEFAULT) > 0) return;
   h5_check_rc(
       H5Lcreate_hard(file, spec.path.c_str(), group, link.c_str(), H5P_DEFAULT, H5P_DEFAULT),
-      failed, name);
+      failed, unwritten(name));
   if (!in_time) return;
-  const Handle offsets(
-      h5_check(H5Gopen2(group, "Steps/PointDataOffsets", H5P_DEFAULT), failed, group_name),
-      H5Gclose);
+  const Handle offsets(h5_check(H5Gopen2(group, "Steps/PointDataOffsets", H5P_DEFAULT), failed,
+                                unwritten(group_name)),
+                       H5Gclose);
   write_offsets(offsets, spec, name);
 }
 
@@ -189,7 +187,7 @@ void link_image(hid_t file, const DatasetSpec& spec, const std::string& name,
   const Handle data = make_group(group, "PointData");
   write_fixed_text(data, "Scalars", name);
   h5_check_rc(H5Lcreate_hard(file, spec.path.c_str(), data, name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
-              failed, name);
+              failed, unwritten(name));
   if (!spec.time.empty()) write_steps(group, spec, name);
 }
 

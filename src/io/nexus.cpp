@@ -42,11 +42,7 @@ std::vector<NexusPlot::Field> indices_of(hid_t group) {
 void write_integers(hid_t object, const std::string& name, const std::vector<index_t>& values) {
   const hsize_t count = values.size();
   const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
-  const Handle attribute(
-      h5_check(H5Acreate2(object, name.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT),
-               ExitCode::cannot_create, name),
-      H5Aclose);
-  h5_check_rc(H5Awrite(attribute, H5T_NATIVE_INT64, values.data()), ExitCode::cannot_create, name);
+  write_attribute(object, name, space, H5T_NATIVE_INT64, H5T_NATIVE_INT64, values.data());
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ Handle swapped(Handle type) {
 std::optional<NumberForm> NumberForm::of(const DatasetName& name, Element element) {
   Handle stored = stored_type(name);
   if (H5Tget_class(stored) == H5T_ENUM)
-    stored = Handle(h5_check(H5Tget_super(stored), ExitCode::bad_data, name.text()), H5Tclose);
+    stored = Handle(h5_check(H5Tget_super(stored), name.text()), H5Tclose);
   const Handle held = owned_type(element);
   const H5T_class_t type_class = H5Tget_class(stored);
   if (type_class != H5Tget_class(held) || (type_class != H5T_FLOAT && type_class != H5T_INTEGER))

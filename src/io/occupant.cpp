@@ -58,9 +58,7 @@ herr_t look_at(hid_t file, const char* name, const H5L_info_t* info, void* data)
 
 /// Returns whether a file with Tessera's group has foreign content.
 bool holds_others(hid_t file, const std::string& name) {
-  const Handle group(
-      h5_check(H5Gopen2(file, schema::group, H5P_DEFAULT), ExitCode::cannot_create, name),
-      H5Gclose);
+  const Handle group(h5_check(H5Gopen2(file, schema::group, H5P_DEFAULT), name), H5Gclose);
   if (has_attribute(group, schema::guest)) return true;
   Contents contents;
   for (const char* list : {schema::datasets, schema::company}) {

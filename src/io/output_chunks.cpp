@@ -178,7 +178,7 @@ index_t encode_bytes(index_t chunk_bytes, int threads) {
 }
 
 Storage storage_of(hid_t dataset, const std::string& name) {
-  const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name), H5Pclose);
+  const Handle creation(h5_check(H5Dget_create_plist(dataset), name), H5Pclose);
   if (H5Pget_layout(creation) != H5D_CHUNKED) return {};
   const auto chunking = chunking_of(dataset, creation, name);
   require(chunking.has_value(), ExitCode::bad_data,

@@ -126,12 +126,8 @@ std::vector<AttributesOf> make_groups(hid_t file, const DatasetSpec& spec,
 void write_fill_value(hid_t dataset) {
   const Handle type(H5Dget_type(dataset), H5Tclose), space(H5Screate(H5S_SCALAR), H5Sclose);
   if (H5Tget_class(type) != H5T_FLOAT) return;
-  const Handle attribute(
-      h5_check(H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT), failed,
-               "_FillValue"),
-      H5Aclose);
   const double none = std::numeric_limits<double>::quiet_NaN();
-  h5_check_rc(H5Awrite(attribute, H5T_NATIVE_DOUBLE, &none), failed, "_FillValue");
+  write_attribute(dataset, "_FillValue", space, type, H5T_NATIVE_DOUBLE, &none);
 }
 
 /// Copies the value that a user defined for elements which are not written, if the output has the

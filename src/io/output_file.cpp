@@ -344,7 +344,7 @@ void OutputFile::note_run(hid_t out, const std::function<void(hid_t)>& annotate)
       name = fmt::format("{}_{:04}", schema::added, n);
     own = Handle(h5_check(H5Gcreate2(group, name.c_str(), H5P_DEFAULT,
                                      creation_ordered(H5P_GROUP_CREATE), H5P_DEFAULT),
-                          ExitCode::io, name),
+                          ExitCode::io, "group '" + name + "' cannot be created"),
                  H5Gclose);
   }
   const hid_t noted = is_guest() ? own : group;

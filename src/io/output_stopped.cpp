@@ -47,8 +47,7 @@ namespace {
 /// if it is a copy of a foreign file, to that file's current state.
 std::string state_left(const Handle& file, const std::string& name, const std::string& target,
                        const std::string& problem) {
-  const Handle group(h5_check(H5Gopen2(file, schema::group, H5P_DEFAULT), ExitCode::bad_data, name),
-                     H5Gclose);
+  const Handle group(h5_check(H5Gopen2(file, schema::group, H5P_DEFAULT), name), H5Gclose);
   require(!has_attribute(group, schema::stopped_over) ||
               read_text_attribute(group, schema::stopped_over) == Guest::state_of(target),
           ExitCode::bad_data, "file differs");

@@ -92,7 +92,7 @@ void read_slab(const DatasetName& name, std::span<const layout::Range> slab, con
   const Handle access = access_for(slab.back().size() * to.element_bytes);
   const Handle file = open_file(name.file, access);
   const Handle dataset = open_dataset(file, name);
-  const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
+  const Handle space(h5_check(H5Dget_space(dataset), name.text()), H5Sclose);
   const std::vector<index_t> extents = extents_of(space);
   const Ranges box = in_dataset(name, extents, slab);
   if (kept_rank(name, extents.size()) < slab.size()) return read_column(dataset, name, box, to);

@@ -56,8 +56,8 @@ std::string place_of_raw(const std::string& raw, const std::string& of) {
 void require_raw_files(hid_t dataset, hid_t creation, const DatasetName& name) {
   const int count = H5Pget_external_count(creation);
   if (count <= 0) return;
-  const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
-  const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
+  const Handle space(h5_check(H5Dget_space(dataset), name.text()), H5Sclose);
+  const Handle type(h5_check(H5Dget_type(dataset), name.text()), H5Tclose);
   hsize_t left = static_cast<hsize_t>(H5Sget_simple_extent_npoints(space)) * H5Tget_size(type);
   for (int i = 0; i < count && left > 0; ++i) {
     std::array<char, 4096> raw{};
@@ -65,7 +65,7 @@ void require_raw_files(hid_t dataset, hid_t creation, const DatasetName& name) {
     hsize_t bytes = 0;
     h5_check_rc(H5Pget_external(creation, static_cast<unsigned>(i), raw.size() - 1, raw.data(),
                                 &offset, &bytes),
-                ExitCode::bad_data, name.text());
+                name.text());
     const std::string place = place_of_raw(raw.data(), home_of(dataset));
     const hsize_t wanted = std::min(left, bytes);  // H5F_UNLIMITED is the largest value
     std::error_code error;

@@ -25,8 +25,7 @@ StoredKey::StoredKey(const std::string& file, const Column& column, std::optiona
   if (!column.member.empty()) {
     const auto member = static_cast<unsigned>(H5Tget_member_index(stored_, column.member.c_str()));
     begin_ = static_cast<index_t>(H5Tget_member_offset(stored_, member));
-    stored_ = Handle(h5_check(H5Tget_member_type(stored_, member), ExitCode::bad_data, name.text()),
-                     H5Tclose);
+    stored_ = Handle(h5_check(H5Tget_member_type(stored_, member), name.text()), H5Tclose);
   }
   wanted_ = number ? owned_type(*number) : Handle(H5Tcopy(stored_), H5Tclose);
   if (!number && H5Tget_class(wanted_) == H5T_STRING) H5Tset_strpad(wanted_, H5T_STR_NULLPAD);

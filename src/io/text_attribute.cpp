@@ -50,12 +50,7 @@ void write_texts(hid_t object, const std::string& name, const std::vector<std::s
   for (const std::string& text : texts) pointers.push_back(text.c_str());
   const hsize_t count = pointers.size();
   const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose), type = text_type();
-  if (has_attribute(object, name)) H5Adelete(object, name.c_str());
-  const Handle attribute(
-      h5_check(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
-               ExitCode::cannot_create, name),
-      H5Aclose);
-  h5_check_rc(H5Awrite(attribute, type, pointers.data()), ExitCode::cannot_create, name);
+  write_attribute(object, name, space, type, type, pointers.data());
 }
 
 }  // namespace tessera::io

@@ -16,7 +16,7 @@ namespace tessera::io {
 /// As above, for a single string; empty if there is none.
 [[nodiscard]] std::string text_of(hid_t object, const std::string& name);
 
-/// Writes a list of strings in place of an existing attribute. Throws Error(cannot_create).
+/// Writes a list of strings in place of an existing attribute. Throws Error(io).
 void write_texts(hid_t object, const std::string& name, const std::vector<std::string>& texts);
 
 }  // namespace tessera::io

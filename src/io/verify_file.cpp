@@ -62,7 +62,7 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
       count[0] = static_cast<hsize_t>(now);
       h5_check_rc(
           H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-          ExitCode::bad_data, name.text());
+          name.text());
       memory =
           Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
     }

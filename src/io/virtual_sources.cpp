@@ -122,7 +122,7 @@ class VirtualDataset {
         name_(name),
         depth_(depth),
         home_(home_of(dataset).empty() ? name.file : home_of(dataset)),
-        space_(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose),
+        space_(h5_check(H5Dget_space(dataset), name.text()), H5Sclose),
         extents_(extents_of(space_)) {}
 
   void require_whole() {

@@ -1,6 +1,7 @@
 #pragma once
 // Random distributions, and where an element is in each, by formulas other than the library's.
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <random>
