@@ -224,4 +224,16 @@ Handle creation_ordered(hid_t list_class) {
   return list;
 }
 
+std::vector<std::string> links_by_creation(hid_t group) {
+  std::vector<std::string> names;
+  H5Literate(
+      group, H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr,
+      [](hid_t, const char* name, const H5L_info_t*, void* list) -> herr_t {
+        static_cast<std::vector<std::string>*>(list)->emplace_back(name);
+        return 0;
+      },
+      &names);
+  return names;
+}
+
 }  // namespace tessera::io

@@ -118,5 +118,7 @@ void write_attribute(hid_t object, const std::string& name, double value);
 /// Returns the property list of a new file or group that tracks creation order (required by netCDF
 /// readers).
 [[nodiscard]] Handle creation_ordered(hid_t list_class);
+/// Returns the names of a group's links in order of creation; none if it does not track that.
+[[nodiscard]] std::vector<std::string> links_by_creation(hid_t group);
 
 }  // namespace tessera::io

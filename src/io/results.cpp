@@ -269,12 +269,20 @@ void require_place_for_results(const std::string& file) {
 
 void replace_runs(const std::string& file, const std::vector<Run>& runs) {
   rewrite(file, [&](hid_t out) {
+    std::vector<std::string> names = links_by_creation(out);
     for (const Run& run : runs) {
       if (H5Lexists(out, run.name.c_str(), H5P_DEFAULT) > 0)
         h5_check_rc(H5Ldelete(out, run.name.c_str(), H5P_DEFAULT), ExitCode::io,
                     fmt::format("{} of '{}' cannot be replaced", run.name, file));
       write_run(out, run.name, run.attributes, run.tables);
+      if (std::find(names.begin(), names.end(), run.name) == names.end()) names.push_back(run.name);
     }
+    // A link that is moved counts as the last one created: replaced runs regain their places.
+    const char* aside = "moved";
+    for (const std::string& name : names)
+      for (const auto& [from, to] : {std::pair{name.c_str(), aside}, {aside, name.c_str()}})
+        h5_check_rc(H5Lmove(out, from, out, to, H5P_DEFAULT, H5P_DEFAULT), ExitCode::io,
+                    fmt::format("{} of '{}' cannot be moved", name, file));
   });
 }
 

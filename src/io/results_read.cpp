@@ -9,18 +9,6 @@
 namespace tessera::io {
 namespace {
 
-std::vector<std::string> links_of(hid_t group) {
-  std::vector<std::string> names;
-  H5Literate(
-      group, H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr,
-      [](hid_t, const char* name, const H5L_info_t*, void* list) -> herr_t {
-        static_cast<std::vector<std::string>*>(list)->emplace_back(name);
-        return 0;
-      },
-      &names);
-  return names;
-}
-
 Handle open_group(hid_t parent, const std::string& name) {
   return {h5_check(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), ExitCode::bad_data,
                    fmt::format("'{}' of the results is not a group", name)),
@@ -79,7 +67,7 @@ std::vector<Value> column_values(hid_t dataset) {
 TableRows table_of(hid_t run, const std::string& name) {
   TableRows table{name, {}};
   const Handle group = open_group(run, name);
-  for (const std::string& column : links_of(group)) {
+  for (const std::string& column : links_by_creation(group)) {
     if (column == "row") continue;  // numbered anew by every write
     const Handle dataset(h5_check(H5Dopen2(group, column.c_str(), H5P_DEFAULT), ExitCode::bad_data,
                                   fmt::format("column '{}' of the results", column)),
@@ -106,12 +94,12 @@ std::vector<Run> read_runs(const std::string& file) {
   try {
     require(has_attribute(in, schema::schema_version), ExitCode::bad_data,
             "schema version is missing");
-    for (const std::string& name : links_of(in)) {
+    for (const std::string& name : links_by_creation(in)) {
       const Handle group = open_group(in, name);
       Run run{name, attributes_of(group), {}};
       require(run.attributes.contains("workload"), ExitCode::bad_data,
               fmt::format("'{}' is not a run", name));
-      for (const std::string& table : links_of(group)) run.tables.push_back(table_of(group, table));
+      for (const std::string& table : links_by_creation(group)) run.tables.push_back(table_of(group, table));
       runs.push_back(std::move(run));
     }
   } catch (const Error& error) {

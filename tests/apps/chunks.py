@@ -50,7 +50,7 @@ class Chunks(Storage):
         self.refuse_input(BAD_DATA, "d.h5:/A", ("d.h5:/A", "damaged"), SOME)
         with open(self.path("d.h5"), "wb") as file:  # twice the rows: within the largest ratio
             file.write(data.replace(extents, b"\x0e\0\0\0" + extents[4:]))
-        self.refuse_input(BAD_DATA, "d.h5:/A", ("d.h5:/A", "decodes to", "damaged"), SOME)
+        self.refuse_input(BAD_DATA, "d.h5:/A", ("d.h5:/A", "damaged"), SOME)
 
     def test_masks_that_leave_deflate_out(self):
         """HDF5 1.10 would take the deflated bytes as numbers and read on behind them."""
