@@ -99,7 +99,8 @@ std::vector<Run> read_runs(const std::string& file) {
       Run run{name, attributes_of(group), {}};
       require(run.attributes.contains("workload"), ExitCode::bad_data,
               fmt::format("'{}' is not a run", name));
-      for (const std::string& table : links_by_creation(group)) run.tables.push_back(table_of(group, table));
+      for (const std::string& table : links_by_creation(group))
+        run.tables.push_back(table_of(group, table));
       runs.push_back(std::move(run));
     }
   } catch (const Error& error) {

@@ -104,65 +104,6 @@ TEST(RecursivePlan, LeavesWhatIsTooSmallToTheFastest) {
   for (index_t r = 0; r < 4; ++r) EXPECT_EQ(plan.of(r).empty(), r != 2);
 }
 
-struct Words {
-  double worst = 0, mean = 0;  // over the ranks
-};
-
-/// Returns the elements that a rank sends, as many as it receives, if its share of every matrix at
-/// home equals its share of the product: it receives the remaining operands and sends the parts of
-/// c that other ranks keep.
-Words words_of(const Plan& plan) {
-  const auto share = [](index_t part, index_t all) {
-    return static_cast<double>(part) / static_cast<double>(all);
-  };
-  Words words;
-  for (const Cuboid& c : plan.cuboids) {
-    if (c.empty()) continue;
-    const index_t k = plan.k_range(c).size();
-    const auto area = [](index_t x, index_t y) {
-      return static_cast<double>(x) * static_cast<double>(y);
-    };
-    const double mine = area(c.m.size(), k) * (1 - share(c.n.size(), plan.shape.n)) +
-                        area(k, c.n.size()) * (1 - share(c.m.size(), plan.shape.m)) +
-                        area(c.m.size(), c.n.size()) *
-                            (static_cast<double>(plan.nodes(c).size()) - share(k, plan.shape.k()));
-    words.worst = std::max(words.worst, mine);
-    words.mean += mine / static_cast<double>(plan.cuboids.size());
-  }
-  return words;
-}
-
-// Counted, not timed: elements that a rank sends when only the rows are split, over those of the
-// plan. A rank of an odd number of equal ranks has all of k, or two nodes of the summation tree:
-// these few determine the worst rank, all ranks the network's load. Ranks with many cores trade
-// some balance for fewer words.
-TEST(RecursivePlan, MovesFarLessThanA1DSplitAlsoOnPrimes) {
-  struct Floor {
-    index_t ranks;
-    double mean;             // the requirement
-    double worst_of_wide;    // ranks of 16 cores; here and below the values counted at the time of
-                             // writing
-    double worst_of_narrow;  // ranks of one core
-  };
-  const Floor floors[] = {{7, 1.6, 1.6, 1.6}, {13, 2.7, 2.6, 2.2}, {17, 2.8, 2.8, 2.4},
-                          {31, 4, 4, 2.7},    {61, 6, 6, 5.9},     {127, 10, 9.8, 8}};
-  for (const Floor& floor : floors) {
-    for (const index_t n : {8192, 32768}) {
-      const Shape shape = shape_of(n, n, n);
-      const double one_d = words_of(home_plan(shape, layout::row_blocks(n, n, floor.ranks))).worst;
-      const Words narrow = words_of(recursive_plan(shape, floor.ranks));
-      EXPECT_GT(one_d / narrow.mean, floor.mean) << floor.ranks << " ranks, n = " << n;
-      EXPECT_GT(one_d / narrow.worst, floor.worst_of_narrow) << floor.ranks << " ranks, n = " << n;
-      const Words wide = words_of(
-          recursive_plan(shape, floor.ranks, {}, {.flops_per_word = 16 * core_flops_per_word}));
-      EXPECT_GT(one_d / wide.mean, floor.mean) << floor.ranks << " ranks, n = " << n;
-      if (n == 8192) {
-        EXPECT_GT(one_d / wide.worst, floor.worst_of_wide) << floor.ranks << " ranks, n = " << n;
-      }
-    }
-  }
-}
-
 TEST(RecursivePlan, SplitsADeepProductAlongK) {
   const Plan plan = recursive_plan(shape_of(64, 64, 1000000), 8);
   for (const Cuboid& c : plan.cuboids) {
