@@ -20,6 +20,7 @@ void insert_keys(Key* data, index_t n) {
   }
 }
 
+template <class Key>
 class SortProblem : public Problem {
  public:
   explicit SortProblem(index_t n) : keys_(n) { SortProblem::prepare(); }
@@ -39,12 +40,12 @@ class SortProblem : public Problem {
   }
 
  protected:
-  [[nodiscard]] machine::Buffer<std::uint64_t>& keys() { return keys_; }
+  [[nodiscard]] machine::Buffer<Key>& keys() { return keys_; }
 
  private:
   [[nodiscard]] static std::uint64_t key(index_t i) { return random_bits(1, 0, i); }
 
-  machine::Buffer<std::uint64_t> keys_;
+  machine::Buffer<Key> keys_;
 };
 
 }  // namespace tessera::forkjoin

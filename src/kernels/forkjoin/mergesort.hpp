@@ -91,4 +91,20 @@ void mergesort_forked(Key* data, Key* scratch, index_t n, Key* result, Mergesort
   }
 }
 
+/// The merge sort probe.
+template <class Key>
+class Mergesort final : public SortProblem<Key> {
+ public:
+  Mergesort(index_t n, MergesortMethod method)
+      : SortProblem<Key>(n), scratch_(n), method_(method) {}
+  void run() override {
+    Key* const data = this->keys().data();
+    mergesort_forked(data, scratch_.data(), this->keys().size(), data, method_);
+  }
+
+ private:
+  machine::Buffer<Key> scratch_;
+  MergesortMethod method_;
+};
+
 }  // namespace tessera::forkjoin

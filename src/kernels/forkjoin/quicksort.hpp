@@ -48,4 +48,15 @@ void quicksort_forked(Key* data, index_t n, index_t threshold) {
                      [=] { quicksort_forked(data + left, n - left, threshold); });
 }
 
+/// The quicksort probe.
+template <class Key>
+class Quicksort final : public SortProblem<Key> {
+ public:
+  Quicksort(index_t n, index_t threshold) : SortProblem<Key>(n), threshold_(threshold) {}
+  void run() override { quicksort_forked(this->keys().data(), this->keys().size(), threshold_); }
+
+ private:
+  index_t threshold_;
+};
+
 }  // namespace tessera::forkjoin

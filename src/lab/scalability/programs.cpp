@@ -230,9 +230,29 @@ Program probe_program(const Values& point) {
   };
   program.work = probe->work(n);
   program.rate_units = probe->rate_units;
-  program.growth = probe->growth;
-  program.theory = probe->theory(n);
+  program.growth = probe->parallelism.name;
+  program.theory = probe->parallelism.of(n);
   return program;
+}
+
+/// Returns the memory of a probe's data and of the temporaries of a thread that runs it alone,
+/// bytes.
+double bytes_of_probe(const std::string& kernel, double n) {
+  if (kernel == "strassen") return (24 + 8.0 * 17 / 3) * n * n;  // 17 quarters, a level
+  if (kernel == "matmul_temporaries") return (24 + 8.0 * 4 / 3) * n * n;
+  if (kernel.starts_with("matmul")) return 24 * n * n;
+  if (kernel == "lu") return (8 + 8.0 / 3) * n * n;
+  if (kernel == "tableau") return 4 * n * n;
+  if (kernel == "bfs") return 4.0 * (2 * forkjoin::bfs_degree + 3) * n;
+  if (kernel == "fft") return 40 * n;
+  if (kernel == "histogram" || kernel == "scan") return 8 * n;
+  return kernel.find("sort") != std::string::npos ? 16 * n : 0;
+}
+
+/// Returns whether a probe's n is the edge of a square.
+bool is_square(const std::string& kernel) {
+  return kernel.starts_with("matmul") || kernel == "strassen" || kernel == "lu" ||
+         kernel == "tableau";
 }
 
 }  // namespace
@@ -241,8 +261,8 @@ Values part_of(const Values& point, int parts) {
   const std::string& workload = point.text("workload");
   const std::string& kernel = point.text("kernel");
   const auto n = static_cast<double>(point.integer("n")), p = static_cast<double>(parts);
-  const bool square = workload == "matmul" || workload == "transpose" || workload == "stencil" ||
-                      kernel.starts_with("matmul");
+  const bool square =
+      workload == "matmul" || workload == "transpose" || workload == "stencil" || is_square(kernel);
   constexpr double log_golden = 0.4812118;
   const double part = kernel == "fib" ? n - std::log(p) / log_golden
                       : square        ? n / std::sqrt(p)
@@ -260,10 +280,7 @@ double bytes_of(const Values& point) {
   if (workload == "matmul") return 3 * element * n * n;
   if (workload == "transpose" || workload == "stencil") return 2 * element * n * n;
   if (workload == "sort") return 3 * element * n;
-  const std::string& kernel = point.text("kernel");
-  return kernel.starts_with("matmul")               ? 24 * n * n
-         : kernel.find("sort") != std::string::npos ? 16 * n
-                                                    : 0;
+  return bytes_of_probe(point.text("kernel"), n);
 }
 
 Program make_program(const Values& point) {

@@ -55,10 +55,21 @@ TEST(Probes, SortManyKeysOnATeam) {
 }
 
 TEST(Probes, NoticeAResultThatIsNotThere) {
-  EXPECT_GT(probe("fib").make(10, 1)->mistakes(), 0);
-  EXPECT_GT(probe("quicksort").make(100, 1)->mistakes(), 0);
-  EXPECT_GT(probe("matmul_recursive").make(20, 1)->mistakes(), 0);
-  EXPECT_GT(probe("loops_parallel_inside").make(20, 1)->mistakes(), 0);
+  for (const Variant& variant : variants())
+    EXPECT_GT(variant.make(20, 1)->mistakes(), 0) << variant.name;
+}
+
+TEST(Probes, AreRightBeyondASingleLeafOnATeam) {
+  for (const Variant& variant : variants()) {
+    const bool is_edge = variant.size == "edge";
+    const index_t n = variant.name == "fib" ? 20 : is_edge ? 131 : 5003;
+    const auto problem = variant.make(n, is_edge ? 7 : 50);
+    for (int again = 0; again < 3; ++again) {
+      problem->prepare();
+      machine::parallel(4, [&] { problem->run(); });
+      EXPECT_EQ(problem->mistakes(), 0) << variant.name;
+    }
+  }
 }
 
 TEST(Fibonacci, IsKnown) {

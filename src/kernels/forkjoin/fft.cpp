@@ -1,0 +1,13 @@
+// The probe of the fast Fourier transform.
+
+#include "kernels/forkjoin/fft.hpp"
+
+#include "kernels/forkjoin/variants.hpp"
+
+namespace tessera::forkjoin {
+
+std::unique_ptr<Problem> fft(index_t n, index_t threshold) {
+  return std::make_unique<Fft<double>>(n, threshold);
+}
+
+}  // namespace tessera::forkjoin

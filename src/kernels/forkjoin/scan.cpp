@@ -1,0 +1,13 @@
+// The probe of the prefix sums.
+
+#include "kernels/forkjoin/scan.hpp"
+
+#include "kernels/forkjoin/variants.hpp"
+
+namespace tessera::forkjoin {
+
+std::unique_ptr<Problem> scan(index_t n, index_t threshold) {
+  return std::make_unique<Scan<std::uint64_t>>(n, threshold);
+}
+
+}  // namespace tessera::forkjoin
