@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "machine/fork_observer.hpp"
+
 namespace tessera::machine {
 namespace {
 
@@ -85,14 +87,17 @@ Recorder::Path Recorder::branch(Side side) {
 }
 
 void Recorder::fork(Side left, Side right) {
+  if (fork_observer != nullptr) fork_observer->fork();
   end_strand();
   ++forks_;
   const Path before = path_;
   const Path child = branch(left);
+  if (fork_observer != nullptr) fork_observer->second_side();
   const Path continuation = branch(right);
   path_.span = before.span + std::max(child.span, continuation.span);
   path_.burdened = before.burdened + burden_ + std::max(child.burdened, continuation.burdened);
   begin_strand();
+  if (fork_observer != nullptr) fork_observer->join();
 }
 
 WorkSpan Recorder::finish() {

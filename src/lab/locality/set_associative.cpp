@@ -61,14 +61,19 @@ Cache::Cache(const Geometry& geometry)
       ways_(static_cast<std::size_t>(geometry.ways_of_set())),
       tags_(sets_ * ways_, none) {}
 
-bool Cache::touch(std::uint64_t line) {
+std::uint64_t* Cache::set_of(std::uint64_t line) {
   const std::uint64_t set_number = std::has_single_bit(sets_) ? line & (sets_ - 1) : line % sets_;
-  std::uint64_t* const set = tags_.data() + set_number * ways_;
+  return tags_.data() + set_number * ways_;
+}
+
+bool Cache::touch(std::uint64_t line) {
+  std::uint64_t* const set = set_of(line);
   if (set[0] == line) return true;
   if (geometry_.replacement == Replacement::random) return touch_random(set, line);
   std::size_t way = 1;
   while (way < ways_ && set[way] != line) ++way;
   const bool found = way < ways_;
+  if (!found) evicted_ = set[ways_ - 1];
   for (std::size_t k = found ? way : ways_ - 1; k > 0; --k) set[k] = set[k - 1];
   set[0] = line;
   return found;
@@ -79,8 +84,16 @@ bool Cache::touch_random(std::uint64_t* set, std::uint64_t line) {
   if (std::find(set, end, line) != end) return true;
   std::uint64_t* victim = std::find(set, end, none);
   if (victim == end) victim = set + mix64(random_++) % ways_;
+  evicted_ = *victim;
   *victim = line;
   return false;
+}
+
+void Cache::drop(std::uint64_t line) {
+  std::uint64_t* const set = set_of(line);
+  std::uint64_t* const end = set + ways_;
+  std::uint64_t* const place = std::find(set, end, line);
+  if (place != end) *std::copy(place + 1, end, place) = none;
 }
 
 Hierarchy::Hierarchy(const std::vector<Geometry>& levels)

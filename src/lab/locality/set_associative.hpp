@@ -2,6 +2,7 @@
 // Hierarchy of set-associative caches: a level's misses access the next level. Write-allocate.
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,16 +50,24 @@ class Cache {
   explicit Cache(const Geometry& geometry);
   /// Touches a line; returns whether it was resident. It is resident afterwards.
   bool touch(std::uint64_t line);
+  /// Returns the line that the last touch replaced, if it missed and did.
+  [[nodiscard]] std::optional<std::uint64_t> evicted() const {
+    return evicted_ == none ? std::nullopt : std::optional(evicted_);
+  }
+  /// Removes a line that is resident.
+  void drop(std::uint64_t line);
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
 
  private:
   static constexpr std::uint64_t none = ~std::uint64_t{0};
   bool touch_random(std::uint64_t* set, std::uint64_t line);
+  [[nodiscard]] std::uint64_t* set_of(std::uint64_t line);
   Geometry geometry_;
   std::uint64_t sets_;
   std::size_t ways_;
   std::vector<std::uint64_t> tags_;  ///< per set: newest first (lru) or unordered (random)
   std::uint64_t random_ = 1;
+  std::uint64_t evicted_ = none;
 };
 
 /// Cache levels, nearest first.

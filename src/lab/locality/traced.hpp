@@ -38,11 +38,24 @@ class Traced {
   [[nodiscard]] const T& raw() const { return value_; }
   [[nodiscard]] T& raw() { return value_; }
 
-  Traced& operator+=(const Traced& other) { return *this = static_cast<T>(load() + other.load()); }
-  Traced& operator-=(const Traced& other) { return *this = static_cast<T>(load() - other.load()); }
-  Traced& operator*=(const Traced& other) { return *this = static_cast<T>(load() * other.load()); }
-  Traced& operator++() { return *this = static_cast<T>(load() + T{1}); }
+  Traced& operator+=(const Traced& other) {
+    ++recorder.arithmetic;
+    return *this = static_cast<T>(load() + other.load());
+  }
+  Traced& operator-=(const Traced& other) {
+    ++recorder.arithmetic;
+    return *this = static_cast<T>(load() - other.load());
+  }
+  Traced& operator*=(const Traced& other) {
+    ++recorder.arithmetic;
+    return *this = static_cast<T>(load() * other.load());
+  }
+  Traced& operator++() {
+    ++recorder.arithmetic;
+    return *this = static_cast<T>(load() + T{1});
+  }
   T operator++(int) {
+    ++recorder.arithmetic;
     const T before = load();
     store(static_cast<T>(before + T{1}));
     return before;
@@ -51,13 +64,20 @@ class Traced {
   // Sums and products of floating-point elements are elements, as the kernel templates expect;
   // those of integers are plain numbers.
   friend Traced operator+(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
+    ++recorder.arithmetic;
     return a.load() + b.load();
   }
   friend Traced operator-(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
+    ++recorder.arithmetic;
     return a.load() - b.load();
   }
   friend Traced operator*(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
+    ++recorder.arithmetic;
     return a.load() * b.load();
+  }
+  friend Traced operator/(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
+    ++recorder.arithmetic;
+    return a.load() / b.load();
   }
   friend bool operator==(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
     return a.load() == b.load();

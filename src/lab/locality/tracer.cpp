@@ -12,6 +12,7 @@ namespace tessera::locality {
 namespace {
 
 constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t line = 64;  // alignment of machine::allocate
 constexpr std::size_t buffered = std::size_t{1}
                                  << 14;  // accesses: 128 KiB, fits a second-level cache
 constexpr const char* workspace_name = "workspace";
@@ -32,8 +33,8 @@ constinit AccessRecorder recorder;
 
 void flush_recorder() { current->flush(); }
 
-Tracer::Tracer(index_t alignment)
-    : alignment_(static_cast<std::uint64_t>(alignment)), buffer_(buffered) {
+Tracer::Tracer(index_t alignment, Reuse reuse)
+    : alignment_(static_cast<std::uint64_t>(alignment)), reuse_(reuse), buffer_(buffered) {
   require(alignment > 0 && alignment % static_cast<index_t>(page) == 0, ExitCode::usage,
           "alignment of traced arrays must be a positive multiple of 4096 bytes");
   require(current == nullptr, ExitCode::internal,
@@ -49,7 +50,7 @@ Tracer::Tracer(index_t alignment)
   memory_ = mapping_ + skip;
   reserved_ = mapped_ - skip;
   current = this;
-  recorder = {reinterpret_cast<std::uintptr_t>(memory_), 0, nullptr, nullptr};
+  recorder = {.base = reinterpret_cast<std::uintptr_t>(memory_)};
 }
 
 Tracer::~Tracer() {
@@ -58,8 +59,8 @@ Tracer::~Tracer() {
   munmap(mapping_, mapped_);
 }
 
-std::uint64_t Tracer::place(index_t bytes, unsigned array) {
-  const std::uint64_t begin = (used_ + alignment_ - 1) / alignment_ * alignment_;
+std::uint64_t Tracer::place(index_t bytes, unsigned array, std::uint64_t alignment) {
+  const std::uint64_t begin = (used_ + alignment - 1) / alignment * alignment;
   const std::uint64_t end = begin + static_cast<std::uint64_t>(bytes);
   require(
       end <= affordable, ExitCode::memory,
@@ -77,7 +78,7 @@ std::uint64_t Tracer::place(index_t bytes, unsigned array) {
 void* Tracer::allocate(const std::string& name, index_t bytes) {
   require(names_.size() + 1 < most_arrays, ExitCode::internal,
           "number of traced arrays exceeds the limit");
-  const std::uint64_t begin = place(bytes, static_cast<unsigned>(names_.size()));
+  const std::uint64_t begin = place(bytes, static_cast<unsigned>(names_.size()), alignment_);
   names_.push_back(name);
   begins_.push_back(begin);
   bytes_.push_back(static_cast<std::uint64_t>(bytes));
@@ -91,7 +92,7 @@ void* Tracer::allocate_workspace(index_t bytes) {
   Tracer& t = *current;
   const auto known = std::find(t.names_.begin(), t.names_.end(), workspace_name);
   const auto array = static_cast<unsigned>(known - t.names_.begin());
-  const std::uint64_t begin = t.place(bytes, array);
+  const std::uint64_t begin = t.place(bytes, array, t.reuse_ == Reuse::yes ? t.alignment_ : line);
   if (known == t.names_.end()) {
     t.names_.emplace_back(workspace_name);
     t.begins_.push_back(begin);
@@ -99,13 +100,13 @@ void* Tracer::allocate_workspace(index_t bytes) {
   }
   t.bytes_[array] =
       std::max(t.bytes_[array], begin + static_cast<std::uint64_t>(bytes) - t.begins_[array]);
-  t.workspace_.push_back({begin, t.used_, true});
+  if (t.reuse_ == Reuse::yes) t.workspace_.push_back({begin, t.used_, true});
   return t.memory_ + begin;
 }
 
 /// Releases a workspace; trailing unused pieces are reused, as by an allocator.
 void Tracer::release_workspace(void* data) noexcept {
-  if (data == nullptr || current == nullptr) return;
+  if (data == nullptr || current == nullptr || current->reuse_ == Reuse::no) return;
   Tracer& t = *current;
   const auto begin = static_cast<std::uint64_t>(static_cast<std::byte*>(data) - t.memory_);
   for (TracedRange& piece : t.workspace_) {

@@ -22,6 +22,7 @@ struct AccessRecorder {
   std::uintptr_t bytes = 0;  ///< 0: recording is off
   Access* next = nullptr;
   Access* end = nullptr;
+  index_t arithmetic = 0;  ///< operations on elements besides loads and stores
 };
 extern constinit AccessRecorder recorder;
 /// Passes the recorded accesses to the sinks.
@@ -40,8 +41,11 @@ inline void report(Access::Kind kind, const void* at, unsigned bytes) {
 
 class Tracer {
  public:
+  /// Whether the addresses of a released workspace serve the next one, as with an allocator on one
+  /// thread, or no other, as if all were in use at once: then workspaces are aligned to 64 bytes.
+  enum class Reuse { yes, no };
   /// Aligns arrays to `alignment` bytes, a multiple of 4096.
-  explicit Tracer(index_t alignment = 4096);
+  explicit Tracer(index_t alignment = 4096, Reuse reuse = Reuse::yes);
   ~Tracer();
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
@@ -64,6 +68,8 @@ class Tracer {
 
   /// Returns the names by number in the stream; the last one is the kernels' own allocations.
   [[nodiscard]] const std::vector<std::string>& arrays() const { return names_; }
+  /// Returns the bytes of all arrays and workspaces from the first to the last.
+  [[nodiscard]] std::uint64_t used() const { return used_; }
   [[nodiscard]] std::uint64_t begin_of(std::size_t array) const { return begins_[array]; }
   [[nodiscard]] std::uint64_t bytes_of(std::size_t array) const { return bytes_[array]; }
 
@@ -78,12 +84,13 @@ class Tracer {
     bool used;
   };
   [[nodiscard]] void* allocate(const std::string& name, index_t bytes);
-  [[nodiscard]] std::uint64_t place(index_t bytes, unsigned array);
+  [[nodiscard]] std::uint64_t place(index_t bytes, unsigned array, std::uint64_t alignment);
   void start();
   void stop();
   void flush();
 
   std::uint64_t alignment_;
+  Reuse reuse_;
   std::byte* mapping_ = nullptr;
   std::uint64_t mapped_ = 0;
   std::byte* memory_ = nullptr;  ///< first aligned byte of the mapping

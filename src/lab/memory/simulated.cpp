@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "lab/locality/coherence.hpp"
 #include "lab/locality/set_associative.hpp"
-#include "lab/locality/sharing.hpp"
 #include "lab/locality/simulated_counters.hpp"
 #include "lab/locality/stack_distance.hpp"
 #include "lab/memory/memory.hpp"
@@ -56,7 +56,8 @@ Simulated simulate_sharing(const memory::ProbeVariant& row, memory::Walk walk) {
   const auto probe = row.make(walk);
   ToStreams recorder(walk.threads);
   probe->trace(recorder);
-  locality::SharingCaches caches(walk.threads, locality::machine_caches().front().line_bytes);
+  locality::CoherentCaches caches(
+      {.caches = walk.threads, .line_bytes = locality::machine_caches().front().line_bytes});
   caches.interleave(recorder.streams());
   const auto& counts = caches.counts();
   const double touches = static_cast<double>(std::max<index_t>(1, probe->touches()));
