@@ -1,0 +1,14 @@
+#pragma once
+// Operations of traced kernels on registers, counted as arithmetic.
+
+#include "base/operations.hpp"
+#include "lab/locality/traced.hpp"
+
+namespace tessera {
+
+template <class T>
+struct Operations<locality::Traced<T>> {
+  static void count(index_t operations) { locality::recorder.arithmetic += operations; }
+};
+
+}  // namespace tessera
