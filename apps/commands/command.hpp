@@ -29,7 +29,8 @@ using run::RankScope;
   COMMAND(matmul, "matmul.md") COMMAND(transpose, "transpose.md") \
   COMMAND(stencil, "stencil.md") COMMAND(sort, "sort.md") \
   COMMAND(locality, "laboratory.md") COMMAND(scalability, "laboratory.md") \
-  COMMAND(memory, "laboratory.md") COMMAND(info, "files.md") \
+  COMMAND(forkjoin, "laboratory.md") COMMAND(memory, "laboratory.md") \
+  COMMAND(info, "files.md") \
   COMMAND(list, "getting_started.md") \
   COMMAND(machine, "performance.md") COMMAND(verify, "files.md") \
   COMMAND(report, "results.md") COMMAND(compare, "results.md") \

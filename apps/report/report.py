@@ -15,6 +15,7 @@ import heatmap
 import hierarchy
 import history
 import locality
+import microscope
 import on_paper
 import page
 import phases
@@ -32,24 +33,25 @@ IN_PAGE = ("kernel", "probe")  # columns of a page, also where all points agree
 
 
 def read(words):
-    """Returns the runs, the traced points, the simulated GPU points and those on paper of all
-    files, or of a run of a file."""
-    runs, traced, ordered, papers = [], [], [], []
+    """Returns the runs, the traced points, the simulated GPU points, those on paper and the
+    fork-join studies of all files, or of a run of a file."""
+    runs, traced, ordered, papers, studies = [], [], [], [], []
     for word in words:
         path, name = pick.split_run(word)
         found = pick.read(path, results.read, lambda path: locality.whole(locality.read(path)),
-                          gpu_order.read, on_paper.read)
+                          gpu_order.read, on_paper.read, microscope.read)
         mine = [run for run in found[0] if name in ("", run.name)]
-        points, on_gpu, paper = ([one for one in part if name in ("", one.run)]
-                                 for part in found[1:])
-        if not mine and not points and not on_gpu and not paper:
+        points, on_gpu, paper, forks = ([one for one in part if name in ("", one.run)]
+                                        for part in found[1:])
+        if not any((mine, points, on_gpu, paper, forks)):
             pick.fail(65, f"'{word}' holds no finished point; measure something with --results "
                           f"{path}")
         runs += mine
         traced += points
         ordered += on_gpu
         papers += paper
-    return runs, traced, ordered, papers
+        studies += forks
+    return runs, traced, ordered, papers, studies
 
 
 class Section:
@@ -58,7 +60,7 @@ class Section:
     def __init__(self, title, tolerance):
         self.title, self.tolerance = title, tolerance
         self.runs, self.merged, self.traced, self.ordered, self.fields = [], [], [], [], []
-        self.papers = []
+        self.papers, self.studies = [], []
         self.every_traced = []  # of all sections: their traffic
 
     def pictures(self):
@@ -74,6 +76,8 @@ class Section:
         for one in (*locality.pictures(self.traced), *gpu_order.pictures(self.ordered),
                     *on_paper.pictures(self.papers)):
             yield one, "locality"
+        for one in microscope.pictures(self.studies):
+            yield one, "forkjoin"
         for mine in self.fields:
             for one in field.pictures(mine):
                 yield one, self.title
@@ -108,6 +112,7 @@ class Section:
         if self.ordered:
             yield "locality: in the order of a GPU's threads", gpu_order.table(self.ordered)
         yield from on_paper.tables(self.papers)
+        yield from microscope.tables(self.studies)
 
 
 def last_of(points):
@@ -121,7 +126,7 @@ def latest(points):
     return {(point.title, point.key): point for point in points}.values()
 
 
-def sections_of(runs, traced, ordered, papers, fields, tolerance=TOLERANCE):
+def sections_of(runs, traced, ordered, papers, studies, fields, tolerance=TOLERANCE):
     found = {}
 
     def of(title):
@@ -136,6 +141,8 @@ def sections_of(runs, traced, ordered, papers, fields, tolerance=TOLERANCE):
         of(point.title).ordered.append(point)
     for point in latest(papers):
         of(point.title).papers.append(point)
+    for study in latest(studies):
+        of(study.title).studies.append(study)
     for one in fields:
         of(one.title).fields.append(one)
     for section in found.values():
@@ -250,6 +257,9 @@ def head(sections):
     papers = sum(len(section.papers) for section in sections if isinstance(section, Section))
     if papers:
         lines.append(f"{many(papers, 'point')} on paper")
+    studies = sum(len(section.studies) for section in sections if isinstance(section, Section))
+    if studies:
+        lines.append(many(studies, "fork-join computation"))
     failed = f'<p class="wrong">{many(wrong, "point")} FAILED the check</p>' if wrong else ""
     return "".join(f'<p class="quiet">{page.escape(line)}</p>' for line in lines) + failed
 

@@ -73,6 +73,16 @@ inline constexpr const char* paper_arrays =
     "paper_arrays";  // a row is the requests of one kind to an array there
 inline constexpr const char* occupancy =
     "occupancy";  // of list: a row is one block shape on a multiprocessor, a point of a curve
+// Results files of forkjoin; `point` as above.
+inline constexpr const char* forkjoin =
+    "forkjoin";  // a row is one computation: work and span in operations
+inline constexpr const char* schedules =
+    "schedules";  // a row is one number of simulated workers: time, steals, misses
+inline constexpr const char* states =
+    "states";  // a row is one change of a line's state there, by its cause
+inline constexpr const char* strands = "strands";  // a row is one strand of a drawn computation
+inline constexpr const char* executions =
+    "executions";  // a row is one strand in one schedule: worker and time
 inline constexpr const char* recursion_levels =
     "recursion_levels";                          // a row is one level of the recursion
 inline constexpr const char* series = "series";  // a row is one quantity of a field after one step

@@ -33,6 +33,14 @@ index_t Computation::accesses_of(index_t strand) const {
   return end - strands[s].first_access;
 }
 
+void Computation::forget_graph() {
+  strands = {};
+  forks = {};
+  accesses = {};
+  depths = {};
+  critical = {};
+}
+
 namespace {
 
 /// Builds the graph while a Recorder runs the probe.
@@ -60,6 +68,7 @@ class Recording final : public machine::ForkObserver, public locality::Sink {
   [[nodiscard]] Computation finish() {
     end_strand(Strand::End::finish, -1);
     is_open_ = false;
+    all_.joined = static_cast<index_t>(all_.forks.size());
     return std::move(all_);
   }
 

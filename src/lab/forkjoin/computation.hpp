@@ -47,19 +47,21 @@ struct Computation {
   std::vector<Fork> forks;
   std::vector<PackedAccess> accesses;  ///< empty unless kept
   index_t loads = 0, stores = 0, arithmetic = 0;
-  index_t span = 0;  ///< operations of the longest path
+  index_t joined = 0;  ///< number of forks
+  index_t span = 0;    ///< operations of the longest path
   /// By strand: operations on the longest path that ends with it.
   std::vector<index_t> depths;
   std::vector<bool> critical;  ///< by strand: on one longest path
 
-  [[nodiscard]] index_t work() const {
-    return loads + stores + arithmetic + 2 * static_cast<index_t>(forks.size());
-  }
+  [[nodiscard]] index_t work() const { return loads + stores + arithmetic + 2 * joined; }
   [[nodiscard]] double parallelism() const {
     return span > 0 ? static_cast<double>(work()) / static_cast<double>(span) : 1;
   }
+  [[nodiscard]] index_t strand_count() const { return 3 * joined + 1; }
   /// Returns the accesses of a strand.
   [[nodiscard]] index_t accesses_of(index_t strand) const;
+  /// Releases the graph and the accesses; the counts remain.
+  void forget_graph();
 };
 
 enum class Keep : std::uint8_t { totals, accesses };

@@ -30,7 +30,8 @@ class Notebook {
     command_ = set.command();
     if (io::file_exists(io::behind_links(file_))) io::probe_results(file_);
     if (parsed.lists.at("again").front() == "true") return;
-    for (const char* table : {io::schema::points, io::schema::gpu, io::schema::paper}) {
+    for (const char* table :
+         {io::schema::points, io::schema::gpu, io::schema::paper, io::schema::forkjoin}) {
       for (std::string& key : io::text_column(file_, table, "point")) known_.insert(std::move(key));
     }
   }
@@ -72,7 +73,7 @@ ExitCode trace_points(const TraceSweep& sweep, const std::string& first,
                                                                      const run::Values&)>& trace) {
   const run::OptionSet& set = sweep.set;
   Notebook notebook(sweep.comm, set, sweep.parsed, sweep.arguments);
-  mpi::on_root(sweep.comm, "locality", [&] {
+  mpi::on_root(sweep.comm, set.command().c_str(), [&] {
     fmt::print("{}", first);
     const auto points = set.points(sweep.parsed);
     std::set<std::string> seen;
