@@ -115,8 +115,8 @@ run::OptionSet forkjoin_options() {
   add_scheduler(set);
   add_caches(set);
   set.add({.name = "results",
-           .help = "Append computations, schedules and provenance to an HDF5 file. Skips points "
-                   "that it already holds.",
+           .help = "Append computations and schedules to an HDF5 file. Skips points that "
+                   "it already holds.",
            .group = "Files",
            .value = "FILE",
            .identity = false});

@@ -181,7 +181,7 @@ def draw_schedule(axes, study):
 
 
 def layout(strands):
-    """Returns the place of every strand across the graph: sides of a fork beside each other."""
+    """Returns the place of every strand across the graph: the sides of a fork are neighbours."""
     places = {}
 
     def side(strand, left):

@@ -27,6 +27,7 @@ RUNS = {
     "sort": ("--in", "in.h5:/k", "--out", "s.h5:/k"),
     "locality": ("matmul", "--n", 8, "--kernel", "naive"),
     "scalability": ("matmul", "--n", 16),
+    "forkjoin": ("--kernel", "fib", "--n", 6),
     "memory": ("--probe", "capacity", "--size", "64KiB"),
     "info": ("in.h5",),
     "list": (),

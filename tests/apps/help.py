@@ -5,9 +5,9 @@ import re
 
 import tessera
 
-COMMANDS = ("matmul", "transpose", "stencil", "sort", "locality", "scalability", "memory", "info",
-            "list", "machine", "verify", "report", "compare", "rerun", "export", "doctor", "slurm",
-            "help")
+COMMANDS = ("matmul", "transpose", "stencil", "sort", "locality", "scalability", "forkjoin",
+            "memory", "info", "list", "machine", "verify", "report", "compare", "rerun", "export",
+            "doctor", "slurm", "help")
 
 
 class Help(tessera.Case):

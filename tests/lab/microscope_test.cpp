@@ -121,7 +121,7 @@ TEST(Growth, IsThatOfTheory) {
     }
     const GrowthFit work = fit(sizes, works, work_theory), span = fit(sizes, spans, span_theory);
     EXPECT_NEAR(work.power, work.theory, 0.15) << one.kernel;
-    // The constant terms of short leaves flatten powers of lg n; the line through them explains all.
+    // The constant terms of short leaves flatten powers of lg n.
     EXPECT_NEAR(span.power, span.theory, 0.25) << one.kernel;
     EXPECT_GT(work.explained, 0.995) << one.kernel;
     EXPECT_GT(span.explained, 0.97) << one.kernel;
@@ -215,7 +215,6 @@ TEST(Replay, KeepsTheBoundOfAcarBlellochAndBlumofe) {
 }
 
 TEST(Replay, OfOneWorkerIsTheSerialStream) {
-  // 8 keys in one line, sorted in place in one leaf, beside the input of the other array.
   const Computation all = recorded("scan", 64, 8, Keep::accesses);
   const Traffic found = replay(all, work_stealing(all, 1, 1), small_caches(64));
   EXPECT_EQ(found.coherent.cold, 8 + 1);  // 64 words, and a line of 8 sums of halves

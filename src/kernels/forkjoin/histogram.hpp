@@ -1,5 +1,5 @@
 #pragma once
-// A histogram of 256 values by halves, each half with counters of its own, which a parallel loop
+// A histogram of 256 values by halves, each half with private counters, which a parallel loop
 // adds: work n, span lg n. A template for plain and traced elements.
 
 #include <vector>

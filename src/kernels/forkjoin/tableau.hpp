@@ -1,6 +1,6 @@
 #pragma once
 // The tableau of longest common subsequences of two strings (Cormen et al. 2009, 15.4), by
-// quarters: the upper left, then the two beside it forked, then the lower right: work n^2, span
+// quarters: the upper left, then its two neighbours forked, then the lower right: work n^2, span
 // n^lg 3. A template for plain and traced elements.
 
 #include <algorithm>

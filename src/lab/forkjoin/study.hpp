@@ -54,7 +54,7 @@ inline constexpr index_t most_drawn = 400, most_stored = 20000;
 /// Returns the graph as an indented list, with * on its longest path.
 [[nodiscard]] std::string drawn(const Computation& all);
 
-/// Returns the sentences and tables of a study of one size for a terminal of so many columns.
+/// Returns the sentences and tables of a study of one size for a terminal of this many columns.
 [[nodiscard]] std::string text_of(const Study& study, std::size_t columns);
 /// Returns the table of work and span of several studies.
 [[nodiscard]] std::string growth_of(const std::vector<Study>& studies, std::size_t columns);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/lines.hpp"
 #include "base/table.hpp"
@@ -47,20 +48,44 @@ Table bounds_table(const Study& study) {
   return table;
 }
 
-Table misses_table(const Study& study) {
-  Table table({"P", "Q_P", "at most", "deviations", "coherent", "true sharing", "false sharing",
-               "invalidated", "upgrades", "written back", "dirty evictions", "shared cache"});
+/// Returns a row for every execution: P, and counts.
+Table counts_table(const Study& study, std::vector<std::string> headings,
+                   const std::function<std::vector<index_t>(const Execution&)>& counts) {
+  headings.insert(headings.begin(), "P");
+  Table table(std::move(headings));
   for (const Execution& e : study.executions) {
-    const locality::CoherenceCounts& c = e.traffic->coherent;
-    const index_t most = most_misses(study.serial->alone, e.schedule, study.request.caches->own);
     std::vector<std::string> cells{std::to_string(e.schedule.workers)};
-    for (const index_t count : {e.traffic->alone, most, e.schedule.deviations, c.misses(),
-                                c.true_sharing, c.false_sharing, c.invalidations, c.upgrades,
-                                c.write_backs, c.dirty_evictions, e.traffic->shared})
-      cells.push_back(std::to_string(count));
+    for (const index_t count : counts(e)) cells.push_back(std::to_string(count));
     table.add(std::move(cells));
   }
   return table;
+}
+
+Table misses_table(const Study& study) {
+  return counts_table(
+      study,
+      {"Q_P", "at most", "deviations", "coherent", "true sharing", "false sharing", "shared"},
+      [&](const Execution& e) -> std::vector<index_t> {
+        const locality::CoherenceCounts& c = e.traffic->coherent;
+        return {e.traffic->alone,
+                most_misses(study.serial->alone, e.schedule, study.request.caches->own),
+                e.schedule.deviations,
+                c.misses(),
+                c.true_sharing,
+                c.false_sharing,
+                e.traffic->shared};
+      });
+}
+
+Table coherence_table(const Study& study) {
+  return counts_table(study,
+                      {"invalidations", "upgrades", "write-backs", "dirty evictions",
+                       "clean evictions", "stored B"},
+                      [](const Execution& e) -> std::vector<index_t> {
+                        const locality::CoherenceCounts& c = e.traffic->coherent;
+                        return {c.invalidations,   c.upgrades,        c.write_backs,
+                                c.dirty_evictions, c.clean_evictions, c.stored_bytes};
+                      });
 }
 
 /// Returns the changes of the states of lines on the most processors.
@@ -81,7 +106,7 @@ Table states_table(const Execution& e) {
   return table;
 }
 
-/// Returns the measured times and speed-ups beside the simulated ones.
+/// Returns the measured times and speed-ups next to the simulated ones.
 Table measured_table(const Study& study) {
   Table table({"threads", "median", "speed-up", "simulated", "at least", "at most"});
   const Computation& all = study.all();
@@ -138,10 +163,11 @@ std::string text_of(const Study& study, std::size_t columns) {
   if (r.caches) {
     out += "\n" + filled(caches_text(*r.caches), columns) + "\n" +
            filled(fmt::format("Q_P: misses without invalidations, at most Q_1 + deviations * {} "
-                              "lines; coherent: with them",
+                              "lines; coherent: with them; shared: of the shared cache",
                               r.caches->own.lines()),
                   columns) +
-           "\n" + misses_table(study).within(columns);
+           "\n" + misses_table(study).within(columns) + "\n" +
+           coherence_table(study).within(columns);
     if (r.draws)
       out +=
           fmt::format("\nstates of lines, {} workers\n", study.executions.back().schedule.workers) +
@@ -154,8 +180,8 @@ std::string text_of(const Study& study, std::size_t columns) {
 }
 
 std::string growth_of(const std::vector<Study>& studies, std::size_t columns) {
-  Table table({"kernel", "n", "T_1", "T_inf", "T_1/T_inf", "T_1 in theory", "power", "theory",
-               "T_inf in theory", "power", "theory", "fit, %"});
+  Table counts({"kernel", "n", "T_1", "T_inf", "parallelism"});
+  Table powers({"kernel", "T_1", "power", "theory", "T_inf", "power", "theory", "fit, %"});
   for (const Study& study : studies) {
     const Program& program = *study.request.program;
     const forkjoin::Variant& variant = program.variant();
@@ -168,17 +194,20 @@ std::string growth_of(const std::vector<Study>& studies, std::size_t columns) {
       span_theory.push_back(variant.infinite.of(static_cast<double>(size.n)));
     }
     const GrowthFit work = fit(sizes, works, work_theory), span = fit(sizes, spans, span_theory);
-    table.add({std::string(program.kernel), std::to_string(study.sizes.back().n),
-               std::to_string(study.all().work()), std::to_string(study.all().span),
-               human_number(study.all().parallelism()), std::string(variant.one.name),
-               fixed(work.power), fixed(work.theory), std::string(variant.infinite.name),
-               fixed(span.power), fixed(span.theory), fmt::format("{:.1f}", 100 * span.explained)});
+    const std::string kernel(program.kernel);
+    counts.add({kernel, std::to_string(study.sizes.back().n), std::to_string(study.all().work()),
+                std::to_string(study.all().span), human_number(study.all().parallelism())});
+    powers.add({kernel, std::string(variant.one.name), fixed(work.power), fixed(work.theory),
+                std::string(variant.infinite.name), fixed(span.power), fixed(span.theory),
+                fmt::format("{:.1f}", 100 * span.explained)});
   }
-  return filled(
-             "work and span in operations; powers of n (fib: of phi^n) over four sizes, fitted "
-             "and of the theory; fit: share of the variance of T_inf that a + b theory explains",
+  return "work and span in operations, at the largest of four sizes\n" + counts.within(columns) +
+         "\n" +
+         filled(
+             "power of n (fib: of phi^n) over the four sizes, and that of the theory; fit: share "
+             "of the variance of T_inf that a + b theory explains",
              columns) +
-         "\n" + table.within(columns);
+         "\n" + powers.within(columns);
 }
 
 }  // namespace tessera::microscope
