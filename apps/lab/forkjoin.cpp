@@ -193,9 +193,11 @@ lab::Request request_of(const run::Values& point) {
 void refuse_idle(const run::Parsed& parsed) {
   if (!parsed.lists.at("n").empty() && !parsed.lists.at("n").front().empty()) return;
   for (const char* option :
-       {"processors", "measure", "cache", "shared-cache", "line", "protocol", "seed", "draw"})
-    require(parsed.sources.at(option) == "default", ExitCode::usage,
+       {"processors", "measure", "cache", "shared-cache", "line", "protocol", "seed", "draw"}) {
+    const std::string& source = parsed.sources.at(option);
+    require(source == "default" || source == "environment", ExitCode::usage,
             fmt::format("--{} examines one size; add --n", option));
+  }
 }
 
 }  // namespace
