@@ -2,6 +2,7 @@
 // Distributions of a matrix over ranks with any number of blocks a rank: block-cyclic ones
 // (ScaLAPACK), grids of blocks with any owners (COSTA), and one box a rank.
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -53,6 +54,8 @@ struct BlockGrid {
   std::vector<index_t> owners;
 };
 
+struct ArrayGrid;
+
 /// Which elements of a rows x cols matrix each rank holds and where: a list of parts, each the
 /// product of row segments and column segments in one array of the rank's memory. Several ranks may
 /// hold the same elements (replicas).
@@ -74,6 +77,11 @@ class Distribution {
   Distribution(const BlockCyclic& cyclic, index_t ranks);
   /// Throws Error(usage) that names the member if splits or owners do not fit.
   Distribution(const BlockGrid& grid, index_t ranks);
+  /// An array of several axes (layout/array_grid.hpp), as the matrix whose rows are the indices of
+  /// the first row_axes axes, and whose columns those of the others. Throws Error(usage) naming the
+  /// argument if the grid has other places than ranks, if a rank is repeated, or if the array has
+  /// more elements than 64 bits count.
+  Distribution(const ArrayGrid& grid, std::size_t row_axes, index_t ranks);
 
   [[nodiscard]] index_t rows() const { return rows_; }
   [[nodiscard]] index_t cols() const { return cols_; }

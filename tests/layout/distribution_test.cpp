@@ -7,10 +7,13 @@
 
 #include "base/error.hpp"
 #include "dist/relayout/placed.hpp"
+#include "layout/array_grid.hpp"
 
 namespace tessera::layout {
 namespace {
 
+using dist::relayout::count_up;
+using dist::relayout::Cyclic1;
 using dist::relayout::permutation;
 using dist::relayout::pick;
 using dist::relayout::Placed;
@@ -88,6 +91,78 @@ TEST(CyclicMap, GivesEveryIndexToOnePart) {
     }
     EXPECT_EQ(seen, end - begin);
   }
+}
+
+TEST(ArrayGrid, HasEachElementWhereItsAxesHaveIt) {
+  Random random(7);
+  for (int round = 0; round < 60; ++round) {
+    const auto dims = static_cast<std::size_t>(pick(random, 1, 4));
+    ArrayGrid grid;
+    std::vector<std::vector<Cyclic1>> at(dims);  // by axis and index: part and local index
+    std::vector<index_t> shape;
+    index_t places = 1;
+    for (std::size_t d = 0; d < dims; ++d) {
+      CyclicMap map{pick(random, 0, 6), pick(random, 1, 3), pick(random, 1, 3)};
+      if (pick(random, 0, 1) == 0) {
+        map.block = std::max<index_t>(map.extent / map.parts, 1);  // even shares, where they divide
+        map.extent = map.block * map.parts;
+        grid.axes.push_back(in_shares({map.extent, map.parts}));
+      } else {
+        grid.axes.push_back(in_blocks(map));
+      }
+      for (index_t g = 0; g < map.extent; ++g) at[d].push_back(count_up(map, g));
+      shape.push_back(map.extent);
+      places *= map.parts;
+    }
+    const index_t ranks = places + pick(random, 0, 2);
+    grid.ranks = permutation(random, ranks);
+    grid.ranks.resize(static_cast<std::size_t>(places));
+    const auto row_axes = static_cast<std::size_t>(pick(random, 0, static_cast<index_t>(dims)));
+    const Distribution flat(grid, row_axes, ranks);
+    index_t elements = 0;
+    for (const Distribution::Part& part : flat.parts()) {
+      const index_t row_length = count(flat.col_segments(part));
+      for (const Segment& rows : flat.row_segments(part)) {
+        for (const Segment& cols : flat.col_segments(part)) {
+          for (index_t k = 0; k < rows.global.size() * cols.global.size(); ++k, ++elements) {
+            const index_t i = k / cols.global.size(), j = k % cols.global.size();
+            index_t global = (rows.global.begin + i) * flat.cols() + cols.global.begin + j;
+            index_t local = (rows.local + i) * row_length + cols.local + j, place = 0, scale = 1;
+            for (std::size_t d = dims; d-- > 0; global /= shape[d]) {
+              const Cyclic1 one = at[d][static_cast<std::size_t>(global % shape[d])];
+              index_t size = 0;
+              for (const Cyclic1& each : at[d]) size += each.owner == one.owner ? 1 : 0;
+              ASSERT_EQ(local % size, one.local);
+              local /= size;
+              place += one.owner * scale;
+              scale *= grid.axes[d].size();
+            }
+            ASSERT_EQ(part.rank, grid.ranks[static_cast<std::size_t>(place)]);
+          }
+        }
+      }
+    }
+    EXPECT_EQ(elements, flat.rows() * flat.cols());
+  }
+}
+
+TEST(ArrayGrid, NamesTheArgumentThatIsWrong) {
+  const auto argument_of = [](const ArrayGrid& grid) {
+    try {
+      const Distribution made(grid, 1, 4);
+      return std::string();
+    } catch (const Error& error) {
+      return std::string(error.argument());
+    }
+  };
+  const AxisParts two = in_shares({5, 2});
+  EXPECT_EQ(argument_of({{two, two}}), "");
+  EXPECT_EQ(argument_of({{two, two, two}}), "grid");
+  EXPECT_EQ(argument_of({{two, two}, {0, 1, 2}}), "grid");
+  EXPECT_EQ(argument_of({{two, two}, {0, 1, 2, 2}}), "ranks");
+  EXPECT_EQ(argument_of({{two, two}, {0, 1, 2, 4}}), "ranks");
+  const AxisParts huge = in_shares({index_t{1} << 40, 1});
+  EXPECT_EQ(argument_of({{huge, huge}}), "shape");
 }
 
 }  // namespace

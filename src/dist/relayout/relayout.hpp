@@ -141,17 +141,18 @@ class Plan {
 /// anything does not fit, and Error(memory). Collective.
 template <Movable T>
 void relayout(const mpi::Communicator& comm, std::span<const Relayout> matrices,
-              std::span<const Memory<T>> memory) {
+              std::span<const Memory<T>> memory, int threads = machine::default_threads()) {
   std::optional<Plan> plan;
   mpi::together(comm, "relayout", [&] {
-    plan.emplace(comm, matrices, static_cast<index_t>(sizeof(T)));
+    plan.emplace(comm, matrices, static_cast<index_t>(sizeof(T)), threads);
     plan->check(memory);
   });
   plan->execute(memory);
 }
 template <Movable T>
-void relayout(const mpi::Communicator& comm, const Relayout& matrix, const Memory<T>& memory) {
-  relayout<T>(comm, std::span(&matrix, 1), std::span(&memory, 1));
+void relayout(const mpi::Communicator& comm, const Relayout& matrix, const Memory<T>& memory,
+              int threads = machine::default_threads()) {
+  relayout<T>(comm, std::span(&matrix, 1), std::span(&memory, 1), threads);
 }
 
 }  // namespace tessera::dist::relayout
