@@ -70,8 +70,12 @@ function(check_line path layer number code)
   check_only_in("(^|[^A-Za-z0-9_:])cuda[A-Z][A-Za-z0-9]*[ ]*\\(|[<\"]cuda[a-z_]*\\.h[>\"]"
     "^src/machine/|\\.cuh?$"
                 "CUDA belongs in machine/ and .cu files")
-  # The Python package is no command: it binds the kernels of one process, without MPI or files.
-  if(path MATCHES "^apps/python/")
+  # The Python package is no command: it binds the kernels of one process, without MPI or files, and
+  # in a module of its own what the C API and dist/ do on ranks.
+  if(path MATCHES "^apps/python/distributed/")
+    check_only_in("\"(scalapack|run|workloads|lab)/" "^$"
+      "apps/python/distributed/ may not include more than c/ may")
+  elseif(path MATCHES "^apps/python/")
     check_only_in("\"(layout|mpi|dist|io|run|workloads|lab)/" "^$"
       "apps/python/ may not include more than kernels/, machine/ and base/")
   elseif(path MATCHES "^apps/" AND code MATCHES "\"(mpi|dist|kernels)/" AND NOT code MATCHES

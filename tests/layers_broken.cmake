@@ -56,6 +56,8 @@ expect_failure(apps/sort/a.cpp "#include \"dist/sort/sort.hpp\"\n" "apps/ holds 
 expect_failure(apps/sort/a.cpp "#include \"kernels/sort/radix.hpp\"\n" "apps/ holds commands")
 expect_failure(apps/python/a.cpp "#include \"io/dataset.hpp\"\n" "apps/python/ may not include")
 expect_failure(apps/python/a.cpp "#include \"mpi/agreement.hpp\"\n" "apps/python/ may not include")
+expect_failure(apps/python/distributed/a.cpp "#include \"run/session.hpp\"\n"
+  "apps/python/distributed/ may not include")
 string(REPEAT "int x;\n" 401 long)
 string(REPLACE ";" "" long "${long}")
 expect_failure(apps/a.cpp "${long}" "401 lines")

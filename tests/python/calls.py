@@ -19,6 +19,10 @@ from package import ROOT, generator, numpy, tessera
 FUNCTIONS = {"matmul", "transpose", "sort", "argsort", "stencil", "threads"}
 
 
+ON_RANKS = (() if os.environ.get("TESSERA_PYTHON_MPI") in ("OFF", "0") else
+            ("_distributed", "distributed.py", "fields.py", "layouts.py"))
+
+
 class Huge:
     """An integer that does not fit any type of C."""
 
@@ -219,8 +223,9 @@ class Package(unittest.TestCase):
             self.assertRegex(init, "^lib/python3[^/]*/(dist|site)-packages/")
             packages = os.path.dirname(os.path.dirname(init))
             self.assertEqual(
-                {re.sub(r"_kernels\..*", "_kernels", os.path.relpath(x, packages)) for x in files},
-                {f"tessera/{x}" for x in ("__init__.py", "__init__.pyi", "py.typed", "_kernels")})
+                {re.sub(r"\.cpython.*", "", os.path.relpath(x, packages)) for x in files},
+                {f"tessera/{x}" for x in ("__init__.py", "__init__.pyi", "py.typed", "_kernels",
+                                          *ON_RANKS)})
             code = "import tessera; print(tessera.sort([2.0, 1.0]), tessera.__file__)"
             done = subprocess.run([sys.executable, "-c", code], text=True, check=True, cwd=prefix,
                                   stdout=subprocess.PIPE,

@@ -1,4 +1,5 @@
-"""Fast products, transposes, sorts and stencils of numpy arrays on all cores of one process.
+"""Fast products, transposes, sorts and stencils of numpy arrays on all cores of one process, and
+arrays on the ranks of mpi4py (tessera.DistArray, Field, Layout).
 
 Functions take what numpy's functions of the same names take, read arrays where they are if the
 layout allows it, and release the GIL while they compute. `threads=0` stands for all cores that the
@@ -12,6 +13,7 @@ array([[ 5., 14.],
        [14., 50.]])
 """
 
+import importlib as _importlib
 import os as _os
 
 import numpy as _numpy
@@ -20,6 +22,15 @@ from . import _kernels
 
 __all__ = ["argsort", "matmul", "sort", "stencil", "threads", "transpose"]
 __version__ = _kernels.version
+
+_ON_RANKS = {"DistArray": "distributed", "Field": "fields", "Layout": "layouts"}  # need mpi4py
+
+
+def __getattr__(name):
+    if name not in _ON_RANKS:
+        raise AttributeError(f"module 'tessera' has no attribute '{name}'")
+    return getattr(_importlib.import_module(f".{_ON_RANKS[name]}", __name__), name)
+
 
 _os.register_at_fork(after_in_child=_kernels.after_fork)
 

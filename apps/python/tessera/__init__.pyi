@@ -4,6 +4,10 @@ from typing import Any, SupportsIndex
 from numpy import int64
 from numpy.typing import ArrayLike, NDArray
 
+from .distributed import DistArray as DistArray
+from .fields import Field as Field
+from .layouts import Layout as Layout
+
 __all__ = ["argsort", "matmul", "sort", "stencil", "threads", "transpose"]
 __version__: str
 

@@ -1,0 +1,80 @@
+#pragma once
+// Cuts of arrays on ranks, and the operations of tessera/distributed.py, which documents them. All
+// are collective, and their arguments were agreed on, unless they say otherwise.
+
+#include <vector>
+
+#include "distributed/context.hpp"
+#include "layout/array_grid.hpp"
+
+namespace tessera::python {
+
+/// An array's shape, cut along its axes. `grid` has the parts of each axis, or no element: every
+/// rank holds all. `block` has the indices in a row of each axis, dealt out in turn, or no element:
+/// one even share a part. `owners` has the rank of each place of the grid, or no element: 0, 1, ...
+/// Local.
+class Cut {
+ public:
+  Cut(const Ranks& ranks, std::vector<index_t> shape, const std::vector<index_t>& grid,
+      const std::vector<index_t>& block, std::vector<index_t> owners);
+
+  /// Returns the shape of this rank's share, and its indices along an axis.
+  [[nodiscard]] py::tuple local_shape() const;
+  [[nodiscard]] py::array_t<index_t> indices(std::size_t axis) const;
+  [[nodiscard]] const layout::ArrayGrid& grid() const { return grid_; }
+
+ private:
+  /// Returns this rank's segments along an axis; none if it holds nothing.
+  [[nodiscard]] layout::Segments segments(std::size_t axis) const;
+
+  layout::ArrayGrid grid_;
+  index_t ranks_, rank_;
+};
+
+/// Returns the parts of two axes of those extents whose blocks are nearest to squares.
+[[nodiscard]] py::tuple nearest_grid(const Ranks& ranks, index_t rows, index_t cols);
+
+void relayout(const Ranks& ranks, const Cut& from, const py::array& a, const Cut& to, py::array b);
+void matmul_distributed(const Ranks& ranks, const Cut& cut_a, const py::array& a, const Cut& cut_b,
+                        const py::array& b, const Cut& cut_c, py::array c);
+
+void sort_distributed(const Ranks& ranks, py::array keys, bool descending);
+void argsort_distributed(const Ranks& ranks, const py::array& keys, bool descending,
+                         py::array order);
+void take(const Ranks& ranks, const py::array& rows, index_t bytes, const py::array& numbers,
+          py::array taken);
+
+/// Returns the shape of a dataset, and the name of its type. Local.
+[[nodiscard]] py::tuple describe(const std::string& file, const std::string& dataset);
+/// Reads the box [low, high) of a dataset. Local.
+void read_dataset(const std::string& file, const std::string& dataset,
+                  const std::vector<index_t>& low, const std::vector<index_t>& high, py::array to);
+void write_dataset(const Ranks& ranks, const std::string& file, const std::string& dataset,
+                   const std::vector<index_t>& shape, const std::vector<index_t>& low,
+                   const py::array& from, bool overwrite);
+
+/// A field in the library's memory, which a stencil advances.
+class Field {
+ public:
+  Field(const Ranks& ranks, const std::vector<index_t>& shape, const py::dtype& dtype,
+        const std::string& kernel, const py::object& weights, const std::string& boundary,
+        double value, const std::string& options);
+  ~Field();
+  Field(const Field&) = delete;
+  Field& operator=(const Field&) = delete;
+
+  [[nodiscard]] std::vector<index_t> low() const { return low_; }
+  [[nodiscard]] std::vector<index_t> high() const { return high_; }
+  /// Returns the parts of each axis.
+  [[nodiscard]] std::vector<index_t> grid() const { return grid_; }
+  /// Returns this rank's box in the field's memory, which `base` keeps.
+  [[nodiscard]] py::array local(const py::object& base) const;
+  void advance(index_t steps);
+
+ private:
+  tessera_field handle_ = nullptr;
+  py::dtype dtype_;
+  std::vector<index_t> low_, high_, grid_;
+};
+
+}  // namespace tessera::python

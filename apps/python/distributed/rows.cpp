@@ -1,0 +1,47 @@
+// Sorts of keys and takes of rows.
+
+#include "distributed/operations.hpp"
+
+namespace tessera::python {
+namespace {
+
+int direction(bool descending) { return descending ? TESSERA_DESCENDING : TESSERA_ASCENDING; }
+
+}  // namespace
+
+void sort_distributed(const Ranks& ranks, py::array keys, bool descending) {
+  const int type = type_of(keys.dtype());
+  const index_t n = keys.shape(0);
+  std::byte* const data = memory_of(keys);
+  index_t sorted = 0;
+  call([&] {
+    return tessera_dist_sort(ranks.handle(), type, direction(descending), n, data, n, &sorted,
+                             nullptr);
+  });
+}
+
+void argsort_distributed(const Ranks& ranks, const py::array& keys, bool descending,
+                         py::array order) {
+  const int type = type_of(keys.dtype()), way = direction(descending);
+  const index_t n = keys.shape(0);
+  const void* const data = memory_of(keys);
+  auto* const to = reinterpret_cast<std::uint64_t*>(memory_of(order));
+  index_t count = 0;
+  call([&] {
+    return tessera_dist_argsort(ranks.handle(), 1, &type, &way, n, &data, order.shape(0), to,
+                                &count, nullptr);
+  });
+}
+
+void take(const Ranks& ranks, const py::array& rows, index_t bytes, const py::array& numbers,
+          py::array taken) {
+  const std::byte* const from = memory_of(rows);
+  const auto* const wanted = reinterpret_cast<const std::uint64_t*>(memory_of(numbers));
+  std::byte* const to = memory_of(taken);
+  call([&] {
+    return tessera_dist_permute(ranks.handle(), bytes, rows.shape(0), from, numbers.shape(0),
+                                wanted, to, nullptr);
+  });
+}
+
+}  // namespace tessera::python

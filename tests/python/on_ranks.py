@@ -1,0 +1,282 @@
+"""mpirun -n ALL python3 on_ranks.py RANKS: tessera.DistArray against numpy on a sub-communicator of
+RANKS ranks, while the others exchange messages of their own.
+
+Rank 0 of the sub-communicator knows the whole arrays; every rank makes the same random choices."""
+
+import os
+import random
+import sys
+import tempfile
+import unittest
+
+from package import SEED, SKIPPED, numpy, tessera
+
+try:
+    from mpi4py import MPI
+except ImportError as missing:
+    print(f"skipped: {missing}; apt-get install python3-mpi4py")
+    sys.exit(SKIPPED)
+
+RANKS = int(sys.argv.pop(1))
+WORLD = MPI.COMM_WORLD
+# Not the first ranks, and in another order than that of the program.
+COMM = WORLD.Split(0 if WORLD.rank >= WORLD.size - RANKS else 1, -WORLD.rank)
+SEED = COMM.bcast(SEED)
+
+
+def layouts(rng, dims, ranks):
+    """Returns a random layout of an array of that many axes."""
+    kind = rng.randrange(6)
+    if kind == 0:
+        return rng.choice(["all", "grid"])
+    if kind == 1:
+        return rng.randrange(-dims, dims)
+    grid = [1] * dims
+    for _ in range(3):
+        axis = rng.randrange(dims)
+        grid[axis] = rng.randint(1, ranks // (numpy.prod(grid, dtype=int) // grid[axis]))
+    block = [rng.randint(1, 5) for _ in grid] if kind < 5 else None
+    owners = rng.sample(range(ranks), int(numpy.prod(grid))) if kind % 2 else None
+    return tessera.Layout(grid, block, owners)
+
+
+def whole_numbers(values, shape, dtype):
+    return values.integers(-8, 9, shape).astype(dtype)
+
+
+class OnRanks(unittest.TestCase):
+    def setUp(self):
+        self.rng = random.Random(SEED)
+        self.values = numpy.random.default_rng(SEED)
+
+    def placed(self, whole):
+        """Returns the array in a random layout, by a random way."""
+        layout = layouts(self.rng, whole.ndim, COMM.size)
+        if self.rng.random() < 0.3:
+            turned = tessera.DistArray.from_numpy(whole.T if COMM.rank == 0 else None, COMM, layout)
+            return turned.T
+        root = self.rng.randrange(COMM.size)
+        return tessera.DistArray.from_numpy(whole if COMM.rank == root else None, COMM, layout,
+                                            root)
+
+    def check(self, array, whole):
+        """The share is that part of the whole, and the whole can be gathered."""
+        numpy.testing.assert_array_equal(array.local, whole[numpy.ix_(*(
+            array.indices(d) for d in range(array.ndim)))] if array.local.size else array.local)
+        self.assertEqual((array.shape, array.dtype), (whole.shape, whole.dtype))
+        numpy.testing.assert_array_equal(numpy.asarray(array), whole)
+
+    def test_layouts_of_any_dtype_and_dimensions(self):
+        record = numpy.dtype([("key", "i4"), ("name", "S9")])  # 13 bytes
+        wide = numpy.dtype([("x", "f8", 11)])                  # 88 bytes
+        for dtype in ("f8", "u1", "c16", "i2", record, wide):
+            for dims in (1, 2, 3, 4):
+                shape = [self.rng.randint(0 if self.rng.random() < 0.1 else 1, 40 // dims)
+                         for _ in range(dims)]
+                size = int(numpy.prod(shape)) * numpy.dtype(dtype).itemsize
+                whole = self.values.integers(0, 4, size, "u1").view(dtype).reshape(shape)
+                array = self.placed(whole)
+                self.check(array, whole)
+                to = layouts(self.rng, dims, COMM.size)
+                self.check(array.redistribute(to), whole)
+                self.check(array.T, whole.T)
+                axes = self.rng.sample(range(dims), dims)
+                self.check(array.transpose(axes), whole.transpose(axes))
+                self.check(array.transpose(axes, to), whole.transpose(axes))
+                root = self.rng.randrange(COMM.size)
+                got = array.to_numpy(root)
+                self.assertEqual(got is None, COMM.rank != root)
+                if got is not None:
+                    numpy.testing.assert_array_equal(got, whole)
+
+    def test_the_share_is_the_callers_memory(self):
+        array = tessera.DistArray((17, 5), "f4", COMM)
+        share = array.local
+        share += COMM.rank
+        self.assertIs(array.local, share)
+        again = tessera.DistArray.from_local(share, (17, 5), COMM)
+        self.assertIs(again.local, share)
+        self.assertTrue(numpy.shares_memory(array.T.local, share))
+        self.assertEqual(COMM.allreduce(share.size), 85)
+
+    def test_products(self):
+        for dtype in ("f4", "f8", "c8", "c16"):
+            for _ in range(6):
+                m, k, n = (self.rng.choice([0, 1, 7, 40, 65]) for _ in range(3))
+                a, b = (whole_numbers(self.values, s, dtype) for s in ((m, k), (k, n)))
+                x, y = self.placed(a), self.placed(b)
+                self.check(x @ y, a @ b)
+                self.check(x.matmul(y, layout=layouts(self.rng, 2, COMM.size)), a @ b)
+                self.check(y.T @ x.T, b.T @ a.T)
+        mixed = self.placed(whole_numbers(self.values, (4, 6), "i4"))
+        square = whole_numbers(self.values, (6, 6), "f4")
+        self.check(mixed @ self.placed(square), numpy.asarray(mixed) @ square.astype("f8"))
+
+    def test_sorts_and_takes(self):
+        for dtype in ("i4", "i8", "u4", "u8", "f4", "f8"):
+            for n in (0, 1, 5, 1000, 20_011):
+                keys = self.values.integers(0, 1 + n // 2, n).astype(dtype)
+                for descending in (False, True):
+                    array = self.placed(keys)
+                    order = array.argsort(descending)
+                    expected = (n - 1 - numpy.argsort(keys[::-1], kind="stable")[::-1]
+                                if descending else numpy.argsort(keys, kind="stable"))
+                    self.check(order, expected)
+                    payload = self.values.integers(0, 9, (n, 3), "i2")
+                    self.check(self.placed(payload).take(order), payload[expected])
+                    array.sort(descending)
+                    self.check(array, keys[expected])
+        rows = self.values.standard_normal((50, 2, 3))
+        mine = numpy.random.default_rng(COMM.rank).integers(0, 50, 10 * COMM.rank)
+        numpy.testing.assert_array_equal(self.placed(rows).take(mine), rows[mine])
+
+    def test_stencils_and_fields(self):
+        for shape, dtype in ((101, "f8"), ((40, 31), "f4"), ((17, 16, 15), "f8")):
+            u = self.values.standard_normal(shape).astype(dtype)
+            for arguments in ({}, {"boundary": "wrap"}, {"boundary": "constant", "value": 2.5},
+                              {"weights": self.values.standard_normal((3,) * u.ndim)}):
+                got = numpy.asarray(self.placed(u).stencil(3, **arguments))
+                numpy.testing.assert_array_equal(got, tessera.stencil(u, 3, **arguments))
+        field = tessera.Field((40, 31), comm=COMM, boundary="wrap", steps=1)
+        expected = numpy.zeros((40, 31))
+        source = self.values.standard_normal((40, 31))
+        for _ in range(5):
+            field.local[...] += source[field.box]
+            field.advance()
+            expected = tessera.stencil(expected + source, 1, boundary="wrap")
+        numpy.testing.assert_array_equal(field.local, expected[field.box])
+        self.check(field.array(1), expected)
+
+    def test_files(self):
+        folder = COMM.bcast(tempfile.mkdtemp() if COMM.rank == 0 else None)
+        name = os.path.join(folder, "x.h5") + ":/group/data"
+        for number, dtype in enumerate(("f8", "f4", "i4", "u8", "c16", "c8")):
+            whole = whole_numbers(self.values, (13, 4, 5), dtype if dtype[0] != "u" else "i4")
+            whole = abs(whole).astype(dtype)
+            self.placed(whole).to_h5(name, overwrite=number > 0)
+            self.check(tessera.DistArray.from_h5(name, COMM, layouts(self.rng, 3, COMM.size)),
+                       whole)
+        with self.assertRaisesRegex(OSError, "exists"):
+            self.placed(whole).to_h5(name)
+        self.check(tessera.DistArray.from_h5(name, COMM, dtype="c16"), whole.astype("c16"))
+        COMM.barrier()
+        if COMM.rank == 0:
+            os.remove(name.split(":")[0])
+            os.rmdir(folder)
+
+
+def wrong_calls():
+    """Returns exception, words and call, wrong in the same way on all ranks."""
+    make = tessera.DistArray
+    a = make((6, 4), comm=COMM)
+    v = make(9, comm=COMM)
+    return [
+        (ValueError, "shape is ()", lambda: make((), comm=COMM)),
+        (ValueError, "shape is (3, -1)", lambda: make((3, -1), comm=COMM)),
+        (TypeError, "shape is 2.5", lambda: make(2.5, comm=COMM)),
+        (ValueError, "more elements than 64 bits", lambda: make((2**40, 2**40), comm=COMM)),
+        (TypeError, "Python objects", lambda: make(3, object, COMM)),
+        (TypeError, "layout is 'rows'", lambda: make(3, comm=COMM, layout="rows")),
+        (ValueError, "layout is 2", lambda: make((3, 3), comm=COMM, layout=2)),
+        (ValueError, "grid has 1 axes", lambda: make((3, 3), comm=COMM, layout=(1,))),
+        (ValueError, "grid", lambda: make((3, 3), comm=COMM, layout=(COMM.size + 1, 1))),
+        (ValueError, "block must have numbers",
+         lambda: make(3, comm=COMM, layout=tessera.Layout((1,), (0,)))),
+        (ValueError, "ranks has", lambda: make(3, comm=COMM, layout=tessera.Layout(
+            (1,), owners=(COMM.size,)))),
+        (ValueError, "axes is", lambda: a.transpose((0, 0))),
+        (ValueError, "b has shape", lambda: a @ a),
+        (TypeError, "b is of type", lambda: a @ numpy.zeros((4, 4))),
+        (ValueError, "a has 2 and b 1", lambda: a @ v),
+        (TypeError, "a has dtype int64",
+         lambda: make((3, 3), int, COMM) @ make((3, 3), int, COMM)),
+        (ValueError, "has 2 dimensions", lambda: a.sort()),
+        (TypeError, "has dtype int16", lambda: make(3, "i2", COMM).argsort()),
+        (ValueError, "permutation has", lambda: v.take(numpy.array([9]))),
+        (TypeError, "numbers must be", lambda: v.take(numpy.array([0.5]))),
+        (FileNotFoundError, "no.h5", lambda: make.from_h5("no.h5:/x", COMM)),
+        (ValueError, "name is 'x.h5'", lambda: a.to_h5("x.h5")),
+        (OSError, "/no/folder", lambda: a.to_h5("/no/folder/x.h5:/x")),
+        (ValueError, "local has shape", lambda: make.from_local(numpy.zeros((99, 4)), (6, 4),
+                                                                COMM)),
+        (TypeError, "local is of type", lambda: make.from_local([1], 1, COMM)),
+        (ValueError, "array is None", lambda: make.from_numpy(None, COMM)),
+        (ValueError, "root is -1", lambda: make.from_numpy([1], COMM, root=-1)),
+        (ValueError, "kernel|stencil|heart", lambda: v.stencil(1, kernel="heart")),
+        (ValueError, "boundary", lambda: v.stencil(1, boundary="wrab")),
+        (ValueError, "steps", lambda: v.stencil(-1)),
+        (TypeError, "dtype is int64", lambda: make(3, int, COMM).stencil(1)),
+        (ValueError, "weights has 1", lambda: a.stencil(1, weights=[1, 2, 1])),
+    ]
+
+
+class WrongCalls(unittest.TestCase):
+    def test_on_all_ranks(self):
+        for kind, words, call in wrong_calls():
+            with self.subTest(words=words):
+                with self.assertRaises(kind) as raised:
+                    call()
+                text = str(raised.exception)
+                self.assertRegex(text, words.replace("(", r"\(").replace(")", r"\)"))
+                self.assertEqual(COMM.allgather((type(raised.exception), text)),
+                                 [(type(raised.exception), text)] * COMM.size)
+
+    def test_on_one_rank_alone(self):
+        """The other ranks raise the exception of that one, and nobody waits."""
+        array = tessera.DistArray((6, 4), comm=COMM)
+        last = COMM.rank == COMM.size - 1
+        calls = [(TypeError, "layout is 'x'", lambda: array.redistribute("x" if last else 0)),
+                 (TypeError, "b is of type list",
+                  lambda: array.matmul([1] if last else array.T)),
+                 (ValueError, "axes is", lambda: array.transpose((1, 1) if last else (1, 0))),
+                 (FileNotFoundError, "no.h5", lambda: tessera.DistArray.from_h5(
+                     "no.h5:/x", COMM)),
+                 (ValueError, "local has shape", lambda: tessera.DistArray.from_local(
+                     array.local[:0, :1] if last else array.local, (6, 4), COMM))]
+        if COMM.size > 1:
+            calls.append((ValueError, "arguments differ",
+                          lambda: tessera.DistArray(7 if last else 8, comm=COMM)))
+        for kind, words, call in calls:
+            with self.assertRaises(kind) as raised:
+                call()
+            self.assertIn(words, str(raised.exception))
+            self.assertEqual(len(set(COMM.allgather(str(raised.exception)))), 1)
+
+    def test_communicators(self):
+        for comm in (3, "world", numpy.zeros(1)):
+            with self.assertRaisesRegex(TypeError, "comm is of type"):
+                tessera.DistArray(3, comm=comm)
+        with self.assertRaisesRegex(ValueError, "comm is MPI_COMM_NULL"):
+            tessera.DistArray(3, comm=MPI.COMM_NULL)
+        one, other = tessera.DistArray((3, 3), comm=COMM), tessera.DistArray((3, 3),
+                                                                            comm=MPI.COMM_SELF)
+        with self.assertRaisesRegex(ValueError, "b is on another communicator"):
+            one.matmul(other)
+
+
+def others():
+    """What the ranks outside do until those inside have finished."""
+    done = WORLD.Ibarrier()
+    total = 0
+    while not done.Test():
+        total = COMM.allreduce(total % 7 + COMM.rank)
+        if COMM.allreduce(int(done.Test()), MPI.MIN):
+            break
+    done.Wait()
+
+
+if __name__ == "__main__":
+    if WORLD.rank < WORLD.size - RANKS:
+        others()
+        sys.exit(0)
+    output = sys.stderr if COMM.rank == 0 else open(os.devnull, "w", encoding="utf-8")
+    result = unittest.TextTestRunner(output).run(
+        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
+    failed = COMM.allgather((result.failures + result.errors)[:1] and
+                            (result.failures + result.errors)[0][1])
+    if COMM.rank == 0:
+        for rank, text in enumerate(failed):
+            if text:
+                print(f"rank {rank}: {text}", file=sys.stderr)
+    WORLD.Ibarrier().Wait()
+    sys.exit(1 if any(failed) else 0)
