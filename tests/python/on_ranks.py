@@ -222,7 +222,7 @@ class WrongCalls(unittest.TestCase):
                                  [(type(raised.exception), text)] * COMM.size)
 
     def test_on_one_rank_alone(self):
-        """The other ranks raise the exception of that one, and nobody waits."""
+        """The other ranks raise the exception of that one, and none waits."""
         array = tessera.DistArray((6, 4), comm=COMM)
         last = COMM.rank == COMM.size - 1
         calls = [(TypeError, "layout is 'x'", lambda: array.redistribute("x" if last else 0)),
