@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/version.hpp" /* TESSERA_VERSION, TESSERA_VERSION_MAJOR, _MINOR, _PATCH, _NUMBER */
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -12,37 +12,24 @@
 //   });
 //
 // A program that starts MPI itself wraps its communicator: tessera::mpi::Communicator(mpi_comm).
+//
+// Headers of one subject: tessera/matmul.hpp, transpose.hpp, stencil.hpp, sort.hpp, relayout.hpp
+// and mpi.hpp, none of which includes HDF5, and io.hpp.
 
 #include "base/error.hpp"
 #include "base/index.hpp"
 #include "base/note.hpp"
 #include "base/version.hpp"
 #include "base/view.hpp"
-#include "kernels/matmul/variants.hpp"
-#include "kernels/sort/variants.hpp"
-#include "kernels/stencil/variants.hpp"
-#include "kernels/transpose/variants.hpp"
 #include "layout/matrix_layout.hpp"
-#include "machine/buffer.hpp"
-#include "machine/fork_join.hpp"
+#include "matmul.hpp"
+#include "sort.hpp"
+#include "stencil.hpp"
+#include "transpose.hpp"
 #if __has_include("mpi/communicator.hpp")  // not installed by a build without MPI
-#include "dist/matmul/freivalds.hpp"
-#include "dist/matmul/laid_out.hpp"
-#include "dist/matmul/multiply.hpp"
 #include "dist/matrix.hpp"
 #include "dist/records.hpp"
-#include "dist/relayout/relayout.hpp"
-#include "dist/sort/argsort.hpp"
-#include "dist/sort/sort.hpp"
-#include "dist/stencil/advance.hpp"
-#include "dist/stencil/plan.hpp"
-#include "dist/transpose/transpose.hpp"
-#include "io/dataset.hpp"
-#include "io/output_file.hpp"
-#include "io/verify_file.hpp"
-#include "mpi/agreement.hpp"
-#include "mpi/communicator.hpp"
-#include "mpi/phases.hpp"
-#include "mpi/runtime.hpp"
-#include "mpi/transfer.hpp"
+#include "io.hpp"
+#include "mpi.hpp"
+#include "relayout.hpp"
 #endif

@@ -63,7 +63,7 @@ function(check_line path layer number code)
   check_workload_include()
   check_only_in("#[ \t]*pragma[ \t]+omp" "^src/(kernels/|machine/fork_join\\.hpp)"
                 "OpenMP belongs in kernels/ and machine/fork_join.hpp")
-  check_only_in("(^|[^A-Za-z0-9_])MPI_[A-Z]|[<\"]mpi\\.h" "^src/(mpi/|c/context\\.cpp)"
+  check_only_in("(^|[^A-Za-z0-9_])MPI_[A-Z]|[<\"]mpi\\.h[>\"]" "^src/(mpi/|c/context\\.cpp)"
                 "MPI belongs in mpi/")
   check_only_in("(^|[^A-Za-z0-9_])H5[A-Z]+[a-z][A-Za-z0-9_]*[ ]*\\(|[<\"]hdf5(_hl)?\\.h" "^src/io/"
     "HDF5 belongs in io/")

@@ -1,5 +1,5 @@
 #pragma once
-// The version of the library; CMakeLists.txt reads it here.
+// The version of the library, also for C (tessera.h); CMakeLists.txt reads it here.
 
 #define TESSERA_VERSION_MAJOR 0
 #define TESSERA_VERSION_MINOR 1

@@ -83,6 +83,36 @@ if(LAUNCH)
   run_outside(${SCRATCH}/build/product "22 28 49 64")
 endif()
 
+# A component alone: a program that multiplies in memory needs no HDF5, and what a build lacks is
+# named.
+set(component kernels)
+set(program ${SOURCE}/main.cpp)
+set(right "0 of 943 elements wrong")
+if(LAUNCH)
+  set(component dist)
+  set(program ${SOURCE}/dist.cpp)
+  set(right "0 of 625 elements wrong")
+endif()
+cmake_path(GET CMAKE_CURRENT_LIST_FILE PARENT_PATH here)
+set(configure ${CMAKE_COMMAND} -S ${here}/component -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix}
+  -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${FLAGS} -DPROGRAM=${program})
+run(${configure} -B ${SCRATCH}/component -DWITH=${component})
+run(${CMAKE_COMMAND} --build ${SCRATCH}/component)
+run_outside(${SCRATCH}/component/component "${right}")
+find_program(READELF readelf REQUIRED)
+function(expect_no_hdf5 file)
+  run(${READELF} --dynamic ${file})
+  if(NOT words MATCHES "NEEDED" OR words MATCHES "hdf5")
+    message(FATAL_ERROR "${file} needs:\n${words}")
+  endif()
+endfunction()
+expect_no_hdf5(${SCRATCH}/component/component)
+execute_process(COMMAND ${configure} -B ${SCRATCH}/missing "-DWITH=kernels;tables"
+  RESULT_VARIABLE result OUTPUT_QUIET ERROR_VARIABLE words)
+if(result EQUAL 0 OR NOT words MATCHES "tables: Tessera has no such component")
+  message(FATAL_ERROR "a component that is not there:\n${words}")
+endif()
+
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
 execute_process(COMMAND pkg-config --cflags --libs tessera OUTPUT_VARIABLE words
   OUTPUT_STRIP_TRAILING_WHITESPACE
@@ -95,6 +125,11 @@ separate_arguments(words UNIX_COMMAND "${words}")
 separate_arguments(FLAGS UNIX_COMMAND "${FLAGS}")
 run(${CXX} ${FLAGS} -I${SOURCE} ${SOURCE}/main.cpp ${words} -o ${SCRATCH}/by_pkg_config)
 run_outside(${SCRATCH}/by_pkg_config "${ranks}0 of 943 elements wrong")
+run(pkg-config --cflags --libs tessera-${component})
+separate_arguments(words UNIX_COMMAND "${words}")
+run(${CXX} ${FLAGS} ${program} ${words} -o ${SCRATCH}/component_by_pkg_config)
+run_outside(${SCRATCH}/component_by_pkg_config "${right}")
+expect_no_hdf5(${SCRATCH}/component_by_pkg_config)
 
 # C and Fortran, with the shared library.
 if(NOT LAUNCH)

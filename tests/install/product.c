@@ -12,3 +12,7 @@ int main(void) {
   printf("%g %g %g %g\n", c[0], c[1], c[2], c[3]);
   return 0;
 }
+
+#if TESSERA_VERSION_NUMBER < 100
+#error "tessera.h does not tell its version"
+#endif

@@ -1,17 +1,12 @@
 # cmake -DNM=<nm> -DREADELF=<readelf> -DLIBRARY=<libtessera_scalapack.so> -P exports.cmake: fails
-# unless the library exports its entries, all of them and nothing else (any other symbol would
-# replace one of the program), and calls none of them by its name, which may be ScaLAPACK's.
+# unless the library exports the entries of exported.txt, all of them and nothing else (any other
+# symbol would replace one of the program), and calls none of them by its name, which may be
+# ScaLAPACK's.
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE text
   COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^ \n]+\n" found "${text}")
-set(expected pstran_ pdtran_ pctranu_ pztranu_ pctranc_ pztranc_)
-foreach(type s d c z i)
-  list(APPEND expected p${type}gemr2d_ Cp${type}gemr2d)
-  if(NOT type STREQUAL i)
-    list(APPEND expected p${type}gemm_)
-  endif()
-endforeach()
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/exported.txt expected)
 list(TRANSFORM found STRIP)
 list(SORT found)
 list(SORT expected)
