@@ -6,5 +6,6 @@
 #include "machine/fork_join.hpp"
 #if __has_include("mpi/communicator.hpp")  // not installed by a build without MPI
 #include "dist/stencil/advance.hpp"
+#include "dist/stencil/halo_exchange.hpp"
 #include "dist/stencil/plan.hpp"
 #endif
