@@ -80,6 +80,7 @@ run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 run_outside(${SCRATCH}/build/outside "${ranks}0 of 943 elements wrong")
 if(LAUNCH)
   run_outside(${SCRATCH}/build/embedded "0 of 900 elements wrong")
+  run_outside(${SCRATCH}/build/heat "error of the wave below 1e-12")
   run_outside(${SCRATCH}/build/product "22 28 49 64")
 endif()
 

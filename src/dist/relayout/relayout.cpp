@@ -257,6 +257,7 @@ struct Plan::State {
   machine::Buffer<std::byte> packed_out, packed_in;
   mpi::RepeatedMessages messages;
   mpi::Phases phases;
+  bool started = false;
 };
 
 Plan::Plan(const mpi::Communicator& comm, std::span<const Relayout> matrices, index_t bytes,
@@ -277,7 +278,9 @@ index_t Plan::received_bytes() const { return state_->packed_in.size(); }
 index_t Plan::messages() const { return static_cast<index_t>(state_->out.size()); }
 const mpi::Phases& Plan::phases() const { return state_->phases; }
 
-void Plan::start(std::size_t matrices, index_t bytes) {
+void Plan::begin(std::size_t matrices, index_t bytes) {
+  if (state_->started)
+    throw Error(ExitCode::usage, "start: the plan is started already; call wait first");
   if (matrices != state_->bound.size())
     throw Error::of_argument(
         "memory", fmt::format("has {} matrices: the plan has {}", matrices, state_->bound.size()));
@@ -322,26 +325,32 @@ void Plan::finish_matrix(Factors factors, std::optional<Element> number) {
   matrix.kind = {state_->bytes, number.value_or(Element::f64)};
 }
 
-void Plan::run() {
+void Plan::start_messages() {
   State& s = *state_;
+  s.started = true;
+  if (s.reads_a()) {
+    {
+      const mpi::PhaseScope scope(s.phases, "exchange");
+      s.messages.start_receives();
+    }
+    for (std::size_t k = 0; k < s.out.size(); ++k) {
+      const mpi::PhaseScope scope(s.phases, "pack");
+      s.pack(s.out[k]);
+      s.messages.start_send(k);
+    }
+  }
+  const mpi::PhaseScope scope(s.phases, "local");
+  s.copy_local();
+}
+
+void Plan::wait() {
+  State& s = *state_;
+  if (!s.started) throw Error(ExitCode::usage, "wait: the plan is not started; call start first");
+  s.started = false;
   if (!s.reads_a()) {
     const mpi::PhaseScope scope(s.phases, "local");
-    s.copy_local();
     for (const Work& work : s.in) s.unpack(work);
     return;
-  }
-  {
-    const mpi::PhaseScope scope(s.phases, "exchange");
-    s.messages.start_receives();
-  }
-  for (std::size_t k = 0; k < s.out.size(); ++k) {
-    const mpi::PhaseScope scope(s.phases, "pack");
-    s.pack(s.out[k]);
-    s.messages.start_send(k);
-  }
-  {
-    const mpi::PhaseScope scope(s.phases, "local");
-    s.copy_local();
   }
   for (bool more = true; more;) {
     std::span<const std::size_t> complete;

@@ -81,13 +81,23 @@ class Plan {
   /// Collective.
   template <Movable T>
   void execute(std::span<const Memory<T>> memory) {
-    check(memory);
-    run();
+    start(memory);
+    wait();
   }
+  /// Starts an execution, for work of the caller until wait(): packs a, starts the messages and
+  /// moves what stays on this rank. Afterwards a may be written; b belongs to the plan. Throws as
+  /// execute(), and if the plan is started already. Collective.
+  template <Movable T>
+  void start(std::span<const Memory<T>> memory) {
+    check(memory);
+    start_messages();
+  }
+  /// Waits for the messages and completes b. Throws Error(usage) without start(). Collective.
+  void wait();
   /// Throws as execute(), and exchanges nothing. Local.
   template <Movable T>
   void check(std::span<const Memory<T>> memory) {
-    start(memory.size(), static_cast<index_t>(sizeof(T)));
+    begin(memory.size(), static_cast<index_t>(sizeof(T)));
     for (const Memory<T>& each : memory) {
       for (const LocalArray<const T>& a : each.a)
         add_source({reinterpret_cast<const std::byte*>(a.data), a.ld});
@@ -127,11 +137,11 @@ class Plan {
   }
   static Complex<double> wide(double x) { return {x}; }
 
-  void start(std::size_t matrices, index_t bytes);
+  void begin(std::size_t matrices, index_t bytes);
   void add_source(tessera::relayout::Array<const std::byte> array);
   void add_target(tessera::relayout::Array<std::byte> array);
   void finish_matrix(tessera::relayout::Factors factors, std::optional<Element> number);
-  void run();
+  void start_messages();
 
   struct State;
   std::unique_ptr<State> state_;

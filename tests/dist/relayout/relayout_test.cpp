@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/hash.hpp"
-#include "dist/relayout/allocations.hpp"
+#include "dist/relayout/cyclic.hpp"
 #include "dist/relayout/placed.hpp"
 #include "mpi/agreement.hpp"
 
@@ -212,91 +212,6 @@ TYPED_TEST(Relayouts, OfSeveralMatricesSendOneMessageAPair) {
     EXPECT_LE(plan.messages(), comm.size() - 1);
     plan.execute<TypeParam>(memory);
     for (const Case<TypeParam>& x : cases) ASSERT_TRUE(x.right()) << "round " << round;
-  }
-}
-
-/// Block-cyclic on a grid as square as the ranks allow.
-layout::Distribution cyclic(index_t rows, index_t cols, index_t block, index_t ranks) {
-  const layout::ProcessGrid grid = layout::nearest_square(ranks, rows, cols);
-  return {layout::BlockCyclic{{rows, block, grid.rows}, {cols, block, grid.cols}}, ranks};
-}
-
-/// Local memory of this rank for one array.
-std::vector<double> memory_of(const layout::Distribution& x, index_t rank, StorageOrder order,
-                              index_t& ld) {
-  const layout::Box box = x.local_box(rank, 0);
-  const index_t rows = box.rows.end, cols = box.cols.end;
-  ld = order == StorageOrder::row_major ? cols : rows;
-  return std::vector<double>(static_cast<std::size_t>(rows * cols), -1);
-}
-
-TEST(RelayoutPlan, AllocatesNothingAfterTheFirstExecution) {
-  const Communicator comm = Communicator::world();
-  const index_t m = 500, n = 700;
-  for (const Op op : {Op::none, Op::transpose}) {
-    const Relayout matrix{turns(op) ? cyclic(n, m, 32, comm.size()) : cyclic(m, n, 32, comm.size()),
-                          op, layout::Distribution(layout::row_blocks(m, n, comm.size())),
-                          StorageOrder::column_major, StorageOrder::row_major};
-    index_t a_ld = 0, b_ld = 0;
-    std::vector<double> a = memory_of(matrix.a, comm.rank(), matrix.a_order, a_ld),
-                        b = memory_of(matrix.b, comm.rank(), matrix.b_order, b_ld);
-    const LocalArray<const double> from{a.data(), a_ld};
-    const LocalArray<double> to{b.data(), b_ld};
-    const Memory<double> memory{std::span(&from, 1), std::span(&to, 1), 2, 3};
-    Plan plan(comm, std::span(&matrix, 1), sizeof(double), 2);
-    plan.execute<double>(std::span(&memory, 1));
-    const std::size_t before = allocated_bytes();
-    for (int k = 0; k < 3; ++k) plan.execute<double>(std::span(&memory, 1));
-    EXPECT_EQ(allocated_bytes() - before, 0U);
-    EXPECT_EQ(b.empty() ? -161 : b.front(), -161);  // -1, then 4 times 3 b - 2
-    EXPECT_EQ(plan.buffer_bytes(), plan.sent_bytes() + plan.received_bytes());
-    EXPECT_EQ(comm.sum(plan.sent_bytes()), comm.sum(plan.received_bytes()));
-  }
-}
-
-TEST(RelayoutPlan, SendsNothingThatStays) {
-  const Communicator comm = Communicator::world();
-  const layout::Distribution x = cyclic(97, 83, 8, comm.size());
-  const Relayout matrix{x, Op::none, x};
-  const Plan plan(comm, std::span(&matrix, 1), sizeof(float));
-  EXPECT_EQ(plan.sent_bytes(), 0);
-  EXPECT_EQ(plan.messages(), 0);
-}
-
-/// Larger blocks than a thread's share, by several threads.
-TEST(RelayoutPlan, DividesLargeBlocksAmongThreads) {
-  const Communicator comm = Communicator::world();
-  const index_t m = 1031, n = 907;
-  for (const Op op : {Op::none, Op::transpose}) {
-    const auto rows = layout::row_blocks(turns(op) ? n : m, turns(op) ? m : n, comm.size());
-    const Relayout matrix{layout::Distribution(rows), op, cyclic(m, n, 300, comm.size()),
-                          StorageOrder::row_major, StorageOrder::column_major};
-    index_t a_ld = 0, b_ld = 0;
-    std::vector<double> a = memory_of(matrix.a, comm.rank(), matrix.a_order, a_ld),
-                        b = memory_of(matrix.b, comm.rank(), matrix.b_order, b_ld);
-    const layout::Box& box = rows.of(comm.rank());
-    for (index_t i = 0; i < box.rows.size(); ++i)
-      for (index_t j = 0; j < box.cols.size(); ++j)
-        a[static_cast<std::size_t>(i * a_ld + j)] = value<double>(0, box.rows.begin + i, j);
-    const LocalArray<const double> from{a.data(), a_ld};
-    const LocalArray<double> to{b.data(), b_ld};
-    Plan plan(comm, std::span(&matrix, 1), sizeof(double), 3);
-    const Memory<double> memory{std::span(&from, 1), std::span(&to, 1)};
-    plan.execute<double>(std::span(&memory, 1));
-    index_t wrong = 0;
-    for (const auto& part : matrix.b.parts()) {
-      if (part.rank != comm.rank()) continue;
-      for (const auto& [rows_here, local_row] : matrix.b.row_segments(part))
-        for (const auto& [cols_here, local_col] : matrix.b.col_segments(part))
-          for (index_t i = 0; i < rows_here.size(); ++i)
-            for (index_t j = 0; j < cols_here.size(); ++j) {
-              const index_t row = rows_here.begin + i, col = cols_here.begin + j;
-              const double want =
-                  turns(op) ? value<double>(0, col, row) : value<double>(0, row, col);
-              wrong += b[static_cast<std::size_t>((local_col + j) * b_ld + local_row + i)] != want;
-            }
-    }
-    EXPECT_EQ(wrong, 0);
   }
 }
 
