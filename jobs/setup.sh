@@ -79,9 +79,11 @@ tessera_is_installed() {
 }
 
 # Prints the package of Debian's Open MPI or MPICH that corresponds to one of Open MPI; nothing where
-# modules bring the MPI (""), and an HDF5 of it.
+# modules bring the MPI (""), and an HDF5 of it. Debian has mpi4py for Open MPI only.
 tessera_package_of() { # package openmpi|mpich|""
   case $2:$1 in
+    openmpi:*) echo "$1" ;;
+    *:python3-mpi4py) ;;
     mpich:openmpi-bin) echo mpich ;;
     mpich:*) echo "${1/openmpi/mpich}" ;;
     :*openmpi*) ;;

@@ -33,14 +33,14 @@ class Packages(tessera.Case):
 
     def test_debians_open_mpi_and_its_hdf5(self):
         found = self.missing("openmpi-bin: /usr/bin/opal_wrapper")
-        for package in ("libopenmpi-dev", "libhdf5-openmpi-dev", "cmake"):
+        for package in ("libopenmpi-dev", "libhdf5-openmpi-dev", "python3-mpi4py", "cmake"):
             self.assertIn(package, found)
 
     def test_debians_mpich_and_its_hdf5(self):
         found = self.missing("libmpich-dev: /usr/bin/mpicc.mpich")
         for package in ("libmpich-dev", "mpich", "libhdf5-mpich-dev", "cmake"):
             self.assertIn(package, found)
-        self.assertEqual([name for name in found if "openmpi" in name], [])
+        self.assertEqual([n for n in found if "openmpi" in n or "mpi4py" in n], [])
 
     def test_the_mpi_of_modules_gets_no_second_one(self):
         found = self.missing("")
