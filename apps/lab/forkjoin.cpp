@@ -114,23 +114,9 @@ run::OptionSet forkjoin_options() {
   add_computation(set);
   add_scheduler(set);
   add_caches(set);
-  set.add({.name = "results",
-           .help = "Append computations and schedules to an HDF5 file. Skips points that "
-                   "it already holds.",
-           .group = "Files",
-           .value = "FILE",
-           .identity = false});
-  set.add({.name = "again",
-           .kind = run::Kind::flag,
-           .help = "Examine points again that --results already holds",
-           .group = "Files",
-           .identity = false});
+  run::add_results(set, {"computations and schedules", "Examine", "Files"});
   run::add_title(set);
-  set.add({.name = "config",
-           .help = "Read options from a TOML file. Its keys are the names of the options.",
-           .group = "Files",
-           .value = "FILE",
-           .identity = false});
+  run::add_config(set);
   set.lead_with({"kernel", "n", "processors", "measure", "cache", "draw", "results"});
   return set;
 }

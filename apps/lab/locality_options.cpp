@@ -181,23 +181,9 @@ run::OptionSet declare() {
            .axis = true,
            .low = 1,
            .high = 65536});
-  set.add({.name = "results",
-           .help = "Append curves, caches and provenance to an HDF5 file. Skips points that it "
-                   "already holds.",
-           .group = "Files",
-           .value = "FILE",
-           .identity = false});
-  set.add({.name = "again",
-           .kind = Kind::flag,
-           .help = "Trace points again that --results already holds",
-           .group = "Files",
-           .identity = false});
+  run::add_results(set, {"curves, caches and provenance", "Trace", "Files"});
   run::add_title(set);
-  set.add({.name = "config",
-           .help = "Read options from a TOML file. Its keys are the names of the options.",
-           .group = "Files",
-           .value = "FILE",
-           .identity = false});
+  run::add_config(set);
   set.lead_with({"workload", "kernel", "n", "type", "cache", "diagram", "results"});
   return set;
 }

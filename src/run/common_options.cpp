@@ -65,17 +65,7 @@ void add_measuring_options(OptionSet& options, const CommonDefaults& defaults) {
            "included; misses are simulated where the machine denies access to its counters.",
        .group = "Measuring",
        .identity = false});
-  options.add(
-      {.name = "results",
-       .help = "Append timings and provenance to an HDF5 file. Skips points that it already holds.",
-       .group = "Measuring",
-       .value = "FILE",
-       .identity = false});
-  options.add({.name = "again",
-               .kind = Kind::flag,
-               .help = "Measure points again that --results already holds",
-               .group = "Measuring",
-               .identity = false});
+  add_results(options, {"timings and provenance", "Measure", "Measuring"});
 }
 
 }  // namespace
@@ -89,12 +79,7 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .help = "Skip the check of the result",
                .group = "Checking",
                .identity = false});
-  options.add({.name = "config",
-               .help = "Read options from a TOML file. Its keys are the names of the options.",
-               .group = "Files",
-               .value = "FILE",
-               .identity = false,
-               .differs = true});
+  add_config(options);
   options.add({.name = "plan",
                .kind = Kind::flag,
                .help = "Print the plan and stop (dry run). Memory; for workloads also messages, "
@@ -104,6 +89,29 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
 }
 
 // Part of a point's identity: studies that share a file and points keep separate results.
+void add_results(OptionSet& options, const ResultsHelp& help) {
+  options.add({.name = "results",
+               .help = fmt::format("Append {} to an HDF5 file. Skips points that it already holds.",
+                                   help.contents),
+               .group = help.group,
+               .value = "FILE",
+               .identity = false});
+  options.add({.name = "again",
+               .kind = Kind::flag,
+               .help = fmt::format("{} points again that --results already holds", help.verb),
+               .group = help.group,
+               .identity = false});
+}
+
+void add_config(OptionSet& options) {
+  options.add({.name = "config",
+               .help = "Read options from a TOML file. Its keys are the names of the options.",
+               .group = "Files",
+               .value = "FILE",
+               .identity = false,
+               .differs = true});
+}
+
 void add_title(OptionSet& options) {
   options.add(
       {.name = "title",

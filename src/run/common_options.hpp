@@ -18,6 +18,15 @@ struct CommonDefaults {
 /// --stall-limit, --config, ...
 void add_common_options(OptionSet& options, const CommonDefaults& defaults = {});
 
+/// What help says of --results and --again.
+struct ResultsHelp {
+  const char *contents, *verb, *group;
+};
+/// Adds --results, to which a command appends, and --again.
+void add_results(OptionSet& options, const ResultsHelp& help);
+/// Adds --config.
+void add_config(OptionSet& options);
+
 /// Adds --title, the study that results belong to.
 void add_title(OptionSet& options);
 

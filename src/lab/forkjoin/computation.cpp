@@ -112,12 +112,13 @@ class Recording final : public machine::ForkObserver, public locality::Sink {
     all_.arithmetic = locality::recorder.arithmetic - arithmetic_before_;
   }
   void keep(const Access& access) {
-    require(static_cast<index_t>(all_.accesses.size()) < most_, ExitCode::usage,
-            fmt::format("the run has more than {} accesses to replay; choose a smaller --n, or "
-                        "--processors 1 without caches",
-                        most_));
-    require(access.address() < PackedAccess::most_bytes, ExitCode::usage,
-            "arrays to replay exceed 4 GiB; choose a smaller --n");
+    if (static_cast<index_t>(all_.accesses.size()) >= most_)  // no text is formatted otherwise
+      throw Error(ExitCode::usage,
+                  fmt::format("the run has more than {} accesses to replay; choose a smaller --n, "
+                              "or --cache none",
+                              most_));
+    if (access.address() >= PackedAccess::most_bytes)
+      throw Error(ExitCode::usage, "arrays to replay exceed 4 GiB; choose a smaller --n");
     all_.accesses.emplace_back(access);
   }
   void begin_strand() {
