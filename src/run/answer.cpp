@@ -207,9 +207,8 @@ void answer_stopped(int number) noexcept {
 }
 
 void answer_command(const std::string& name, const std::vector<std::string>& arguments) {
-  object()["command"] = name;  // known before a config file asks for JSON
+  object()["command"] = name;
   object()["arguments"] = arguments;
-  if (const int output = stopped.output.exchange(-1); output >= 0) expect_signals(output);
 }
 
 void answer_options(const OptionSet& options, const Parsed& parsed) {

@@ -51,7 +51,8 @@ class Answer {
 /// printed or none is asked for. Safe in signal handlers.
 void answer_stopped(int number) noexcept;
 
-/// Sets "command" and "arguments".
+/// Sets "command" and "arguments"; before Answer::begin, so that the object of a run that a signal
+/// ends at once has them, too.
 void answer_command(const std::string& name, const std::vector<std::string>& arguments);
 
 /// Sets "options": the effective value of every option and its source.

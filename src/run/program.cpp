@@ -305,8 +305,8 @@ int do_on_ranks(const Invocation& task, int argc, char** argv) {
 
 int main_of(const Program& program, int argc, char** argv) {
   const CommandLine words(argc, argv);
-  answer().begin(screen_of(words.rest));
   answer_command(words.name, words.rest);
+  answer().begin(screen_of(words.rest));
   std::optional<Command> named;
   if (const CommandRow* row = find_row(program, words.name); row != nullptr) named = row->make();
   if (mpi::launcher_rank() == 0) name_misspelt_variables(program, named);

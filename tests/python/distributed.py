@@ -22,9 +22,9 @@ if os.environ.get("TESSERA_PYTHON_MPI") in ("OFF", "0"):
 
 
 def python(code, *folders):
-    """Returns what a program prints, errors included; folders are searched for modules first."""
+    """Returns what a program prints, with its errors in order; its modules are first in folders."""
     path = os.pathsep.join([*folders, *sys.path])
-    return subprocess.run([sys.executable, "-c", code], text=True, stdout=subprocess.PIPE,
+    return subprocess.run([sys.executable, "-u", "-c", code], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False,
                           env={**os.environ, "PYTHONPATH": path}).stdout
 
