@@ -38,7 +38,7 @@ dist::DistributedMatrix<T> matrix_of(const Context& context, const Home& home, c
   return copy;
 }
 
-products::Method method_of(const Context& context, const Options& options) {
+products::Method product_method(const Context& context, const Options& options) {
   products::Method method;
   method.algorithm = algorithm_of(products::algorithms(), options, method.algorithm);
   method.kernel = kernel_of(matmul::variants(), options);
@@ -108,7 +108,7 @@ int tessera_dist_matmul(tessera_context context, int order, int type, int op_a, 
       });
       for (const Home* home : {&left.home, &right.home, &result})
         same.add(home->boxes.rows).add(home->boxes.cols);
-      method = method_of(
+      method = product_method(
           *on, Options(options, {"threads", "kernel", "algorithm", "slices", "rounds", "panel"}));
     });
     if (order == TESSERA_COL_MAJOR) std::swap(left, right);

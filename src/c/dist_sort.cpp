@@ -15,7 +15,7 @@ namespace {
 
 namespace sorts = dist::sort;
 
-sorts::Method method_of(const Context& context, const char* options) {
+sorts::Method sort_method(const Context& context, const char* options) {
   const Options asked(options, {"threads", "kernel", "algorithm"});
   sorts::Method method;
   method.algorithm = algorithm_of(sorts::algorithms(), asked, method.algorithm);
@@ -137,7 +137,7 @@ int tessera_dist_sort(tessera_context context, int type, int direction, int64_t 
       expect(capacity >= n, "capacity", "is {}: must be at least {}, the keys here", capacity, n);
       c::expect_memory(keys, capacity, "keys");
       expect(sorted != nullptr, "sorted", "is a null pointer");
-      method = method_of(*on, options);
+      method = sort_method(*on, options);
     });
     [[maybe_unused]] const auto all = rows_of_ranks(*on, n, capacity);
     dispatch_element(key_element(type, "type"), [&](auto t) {
@@ -164,7 +164,7 @@ int tessera_dist_argsort(tessera_context context, int columns, const int* types,
       expect_extent(capacity, "capacity");
       c::expect_memory(permutation, capacity, "permutation");
       expect(count != nullptr, "count", "is a null pointer");
-      method = method_of(*on, options);
+      method = sort_method(*on, options);
     });
     [[maybe_unused]] const auto all = rows_of_ranks(*on, n, capacity);
     const std::vector<std::uint64_t> order = sorts::argsort(on->comm, n, by, method);

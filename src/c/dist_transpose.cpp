@@ -70,7 +70,7 @@ transposes::Scale scale_of(int type, int op, double alpha, double beta) {
   return scale;
 }
 
-transposes::Method method_of(const Context& context, const Options& options) {
+transposes::Method transpose_method(const Context& context, const Options& options) {
   transposes::Method method;
   method.algorithm = algorithm_of(transposes::algorithms(), options, method.algorithm);
   expect(method.algorithm != transposes::Algorithm::shared, "options",
@@ -107,7 +107,7 @@ int tessera_dist_transpose(tessera_context context, int order, int type, int op,
       scale = scale_of(type, op, alpha, beta);
       same.add(from.home.boxes.rows).add(from.home.boxes.cols);
       same.add(to.home.boxes.rows).add(to.home.boxes.cols);
-      method = method_of(*on, Options(options, {"threads", "kernel", "algorithm"}));
+      method = transpose_method(*on, Options(options, {"threads", "kernel", "algorithm"}));
     });
     const auto source =
         records_of(*on, from.home, const_cast<std::byte*>(from.data), bytes, alpha != 0);

@@ -105,5 +105,6 @@ TESSERA_INSTANTIATE(float);
 TESSERA_INSTANTIATE(double);
 TESSERA_INSTANTIATE(Complex<float>);
 TESSERA_INSTANTIATE(Complex<double>);
+#undef TESSERA_INSTANTIATE
 
 }  // namespace tessera::dist

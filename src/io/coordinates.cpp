@@ -23,7 +23,6 @@
 namespace tessera::io {
 namespace {
 
-constexpr auto failed = ExitCode::cannot_create;
 /// Attributes that name variables (CF 1.11).
 constexpr std::array named_by = {"coordinates", "grid_mapping", "ancillary_variables"};
 
@@ -90,7 +89,7 @@ class CoordinateCopy {
         from_(spec.coordinates->from),
         input_(open_file(from_.file)),
         source_(open_dataset(input_, from_)),
-        result_(h5_check(H5Dopen2(file, spec.path.c_str(), H5P_DEFAULT), failed, spec.path),
+        result_(h5_check(H5Dopen2(file, spec.path.c_str(), H5P_DEFAULT), not_created, spec.path),
                 H5Dclose) {
     const std::vector<index_t> extents = extents_of(source_);
     std::vector<std::size_t> rest;  // axes that the selection keeps
@@ -155,7 +154,8 @@ class CoordinateCopy {
     const bool rows = axis != nullptr && axis->reordered && is_dimension_only(scale);
     const Handle copy = carried(scale, axes_along(scale, rows ? &first : axis));
     if (copy < 0 || H5DSis_scale(copy) <= 0) return;
-    h5_check_rc(H5DSattach_scale(to, copy, static_cast<unsigned>(dimension)), failed, spec_.path);
+    h5_check_rc(H5DSattach_scale(to, copy, static_cast<unsigned>(dimension)), not_created,
+                spec_.path);
     copy_named(scale, "bounds");
   }
 

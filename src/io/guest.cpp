@@ -22,8 +22,6 @@
 namespace tessera::io {
 namespace {
 
-constexpr auto failed = ExitCode::cannot_create;
-
 /// Returns whether the library locks files, which users can disable.
 bool locks_are_used() {
   const char* const use = std::getenv("HDF5_USE_FILE_LOCKING");
@@ -43,14 +41,14 @@ bool is_there(hid_t file, const std::string& path, const std::string& name) {
     if (H5Lexists(file, part.c_str(), H5P_DEFAULT) <= 0) return false;
     H5L_info_t info{};
     h5_check_rc(H5Lget_info(file, part.c_str(), &info, H5P_DEFAULT), name);
-    require(info.type == H5L_TYPE_HARD, failed,
+    require(info.type == H5L_TYPE_HARD, not_created,
             fmt::format("'{}' of '{}' is a soft or external link, through which outputs are not "
                         "written; name its target",
                         part, name));
     if (end == std::string::npos) return true;
     const Handle object(h5_check(H5Oopen(file, part.c_str(), H5P_DEFAULT), name), H5Oclose);
     require(
-        H5Iget_type(object) == H5I_GROUP, failed,
+        H5Iget_type(object) == H5I_GROUP, not_created,
         fmt::format("'{}' of '{}' is not a group and cannot contain a dataset; name another path",
                     part, name));
   }
@@ -71,14 +69,14 @@ void require_place(hid_t file, const DatasetSpec& spec, const std::string& name,
                    Guest::Existing existing) {
   if (!is_there(file, spec.path, name)) return;
   const Handle object(h5_check(H5Oopen(file, spec.path.c_str(), H5P_DEFAULT), name), H5Oclose);
-  require(H5Iget_type(object) == H5I_DATASET, failed,
+  require(H5Iget_type(object) == H5I_DATASET, not_created,
           fmt::format("'{}:{}' is a {}, which an output cannot replace; name another path", name,
                       spec.path, H5Iget_type(object) == H5I_GROUP ? "group" : "type"));
-  require(existing == Guest::Existing::replace, failed,
+  require(existing == Guest::Existing::replace, not_created,
           fmt::format("'{}' has a dataset '{}'; pass {} to replace that one, or another name", name,
                       spec.path, option_or("--overwrite", "Existing::replace")));
   require(
-      !is_scale_of_others(object), failed,
+      !is_scale_of_others(object), not_created,
       fmt::format(
           "'{}:{}' is a dimension scale of other datasets, which would lose it; name another path",
           name, spec.path));
@@ -92,7 +90,7 @@ void leave_image(hid_t file, hid_t dataset) {
   const Handle group(H5Gopen2(file, fields, H5P_DEFAULT), H5Gclose);
   if (group < 0) return;
   for (const std::string& name : names_in(group, dataset))
-    h5_check_rc(H5Ldelete(group, name.c_str(), H5P_DEFAULT), failed,
+    h5_check_rc(H5Ldelete(group, name.c_str(), H5P_DEFAULT), not_created,
                 "fields of the VTK image cannot be removed");
 }
 
@@ -100,7 +98,7 @@ void leave_image(hid_t file, hid_t dataset) {
 void take_out(hid_t file, const DatasetSpec& spec, DatasetPlace& place) {
   {
     const Handle dataset(
-        h5_check(H5Dopen2(file, spec.path.c_str(), H5P_DEFAULT), failed, spec.path), H5Dclose);
+        h5_check(H5Dopen2(file, spec.path.c_str(), H5P_DEFAULT), not_created, spec.path), H5Dclose);
     const std::vector<index_t> shape = inspect(dataset, {"", spec.path}).shape;
     place.scales.resize(spec.shape.size());
     for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -110,14 +108,14 @@ void take_out(hid_t file, const DatasetSpec& spec, DatasetPlace& place) {
         scale.reset();
         H5DSiterate_scales(dataset, dimension, nullptr, keep_scale, &scale);
         if (scale < 0) break;
-        h5_check_rc(H5DSdetach_scale(dataset, scale, dimension), failed, spec.path);
+        h5_check_rc(H5DSdetach_scale(dataset, scale, dimension), not_created, spec.path);
         const bool fits = shape.size() == spec.shape.size() && shape[d] == spec.shape[d];
         if (fits && place.scales[d] < 0) place.scales[d] = std::move(scale);
       } while (true);
     }
     leave_image(file, dataset);
   }
-  h5_check_rc(H5Ldelete(file, spec.path.c_str(), H5P_DEFAULT), failed,
+  h5_check_rc(H5Ldelete(file, spec.path.c_str(), H5P_DEFAULT), not_created,
               fmt::format("'{}' cannot be replaced", spec.path));
 }
 
@@ -134,7 +132,7 @@ Guest::Guest(std::string file, std::string name, std::span<const DatasetSpec> sp
     const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), name_), H5Gclose);
     require(has_attribute(group, schema::schema_version) &&
                 read_integer_attribute(group, schema::schema_version) == schema::output_version,
-            failed,
+            not_created,
             fmt::format("'{}' holds datasets of another version of Tessera, to which this version "
                         "cannot add; name another file",
                         name_));
@@ -152,18 +150,18 @@ Guest::FileLock::~FileLock() {
 void Guest::require_writable() const {
   struct stat status {};
   const bool known = stat(file_.c_str(), &status) == 0;
-  require(known, failed,
+  require(known, not_created,
           fmt::format("status of '{}' cannot be read: {}", name_, std::strerror(errno)));
   const bool protects =
       (status.st_mode & 0222) == 0;  // for everybody; root could write nevertheless
   require(
-      !protects && access(file_.c_str(), W_OK) == 0, failed,
+      !protects && access(file_.c_str(), W_OK) == 0, not_created,
       fmt::format(
           "'{}' is write-protected: a dataset cannot be added; name another file, or run chmod u+w",
           name_));
   const std::string folder = directory_of(file_);
   const int reason = access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
-  require(reason == 0, failed,
+  require(reason == 0, not_created,
           fmt::format("'{}' cannot be extended: its folder '{}', in which it is copied, is not "
                       "writable ({}); name another file",
                       name_, folder, std::strerror(reason)));
@@ -199,7 +197,7 @@ void Guest::take_lock() {
 
 void Guest::lock_out_writers() {
   writers_.descriptor = open(file_.c_str(), O_RDONLY | O_CLOEXEC);
-  require(writers_.descriptor >= 0, failed,
+  require(writers_.descriptor >= 0, not_created,
           fmt::format("'{}' cannot be opened: {}", name_, std::strerror(errno)));
   const bool written = locks_are_used() && flock(writers_.descriptor, LOCK_SH | LOCK_NB) != 0 &&
                        errno == EWOULDBLOCK;
@@ -230,7 +228,7 @@ Handle Guest::open_copy(const std::string& partial, std::span<const DatasetSpec>
                         std::vector<DatasetPlace>& places) const {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   set_data_alignment(access);
-  Handle out = owned_file(h5_check(H5Fopen(partial.c_str(), H5F_ACC_RDWR, access), failed,
+  Handle out = owned_file(h5_check(H5Fopen(partial.c_str(), H5F_ACC_RDWR, access), not_created,
                                    fmt::format("'{}' cannot be extended", name_)));
   for (std::size_t s = 0; s < specs.size(); ++s) {
     places[s].of_others = true;
@@ -240,7 +238,7 @@ Handle Guest::open_copy(const std::string& partial, std::span<const DatasetSpec>
 }
 
 void Guest::publish(const std::string& partial) const {
-  require(state_of(file_) == state_, failed,
+  require(state_of(file_) == state_, not_created,
           fmt::format("'{}' was concurrently modified and is left unchanged; rerun the command",
                       name_));
   copy_ownership(file_, partial, FileCopy::Owner::must_stay);

@@ -126,6 +126,17 @@ std::string library_version() {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }
 
+std::vector<index_t> extents_of_space(hid_t space) {
+  std::vector<hsize_t> extents(
+      static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
+  H5Sget_simple_extent_dims(space, extents.data(), nullptr);
+  return {extents.begin(), extents.end()};
+}
+
+std::vector<index_t> extents_of(hid_t dataset) {
+  return extents_of_space(Handle(H5Dget_space(dataset), H5Sclose));
+}
+
 std::string h5_words() {
   ErrorWords words;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &words);

@@ -54,6 +54,10 @@ class QuietErrors {
   QuietErrors& operator=(const QuietErrors&) = delete;
 };
 
+/// Returns the extents of a dataspace, or of a dataset.
+[[nodiscard]] std::vector<index_t> extents_of_space(hid_t space);
+[[nodiscard]] std::vector<index_t> extents_of(hid_t dataset);
+
 /// Returns the owner of an open file, in a scope of QuietErrors that ends when it is closed.
 [[nodiscard]] Handle owned_file(hid_t id);
 
@@ -73,6 +77,8 @@ void quiet_errors();
 /// Returns the exit code of a failed call: `memory` if the library lacked memory or file
 /// descriptors, `cannot_create` for lack of space, otherwise `otherwise`.
 [[nodiscard]] ExitCode h5_code(ExitCode otherwise);
+/// The code of calls that make an output.
+inline constexpr auto not_created = ExitCode::cannot_create;
 /// Throws Error(h5_code(code), "<what> (<words>)") if the call failed.
 hid_t h5_check(hid_t result, ExitCode code, const std::string& what);
 inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {

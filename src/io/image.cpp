@@ -16,7 +16,6 @@
 namespace tessera::io {
 namespace {
 
-constexpr auto failed = ExitCode::cannot_create;
 constexpr const char* group_name = "/VTKHDF";
 
 std::string unwritten(const std::string& name) { return "'" + name + "' cannot be written"; }
@@ -39,9 +38,9 @@ void write_fixed_text(hid_t object, const char* name, const std::string& value) 
 
 Handle make_group(hid_t parent, const char* name) {
   const Handle list = creation_ordered(H5P_GROUP_CREATE);
-  return {
-      h5_check(H5Gcreate2(parent, name, H5P_DEFAULT, list, H5P_DEFAULT), failed, unwritten(name)),
-      H5Gclose};
+  return {h5_check(H5Gcreate2(parent, name, H5P_DEFAULT, list, H5P_DEFAULT), not_created,
+                   unwritten(name)),
+          H5Gclose};
 }
 
 template <class T>
@@ -49,10 +48,10 @@ void write_list(hid_t parent, const char* name, hid_t type, const std::vector<T>
   const hsize_t count = values.size();
   const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
   const Handle dataset(
-      h5_check(H5Dcreate2(parent, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), failed,
-               unwritten(name)),
+      h5_check(H5Dcreate2(parent, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+               not_created, unwritten(name)),
       H5Dclose);
-  h5_check_rc(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed,
+  h5_check_rc(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), not_created,
               unwritten(name));
 }
 
@@ -121,15 +120,16 @@ std::string xdmf_frame(const std::string& file, const DatasetSpec& spec, std::si
 /// Adds a field to the existing image, if both or neither are series in time.
 void link_sibling(hid_t file, const DatasetSpec& spec, const std::string& name) {
   const Handle group(
-      h5_check(H5Gopen2(file, group_name, H5P_DEFAULT), failed, unwritten(group_name)), H5Gclose);
+      h5_check(H5Gopen2(file, group_name, H5P_DEFAULT), not_created, unwritten(group_name)),
+      H5Gclose);
   const std::string link = "PointData/" + name;
   const bool in_time = H5Lexists(group, "Steps", H5P_DEFAULT) > 0;
   if (in_time == spec.time.empty() || H5Lexists(group, link.c_str(), H5P_DEFAULT) > 0) return;
   h5_check_rc(
       H5Lcreate_hard(file, spec.path.c_str(), group, link.c_str(), H5P_DEFAULT, H5P_DEFAULT),
-      failed, unwritten(name));
+      not_created, unwritten(name));
   if (!in_time) return;
-  const Handle offsets(h5_check(H5Gopen2(group, "Steps/PointDataOffsets", H5P_DEFAULT), failed,
+  const Handle offsets(h5_check(H5Gopen2(group, "Steps/PointDataOffsets", H5P_DEFAULT), not_created,
                                 unwritten(group_name)),
                        H5Gclose);
   write_offsets(offsets, spec, name);
@@ -187,7 +187,7 @@ void link_image(hid_t file, const DatasetSpec& spec, const std::string& name,
   const Handle data = make_group(group, "PointData");
   write_fixed_text(data, "Scalars", name);
   h5_check_rc(H5Lcreate_hard(file, spec.path.c_str(), data, name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
-              failed, unwritten(name));
+              not_created, unwritten(name));
   if (!spec.time.empty()) write_steps(group, spec, name);
 }
 
@@ -264,7 +264,7 @@ std::string write_xdmf(const std::string& file, std::span<const DatasetSpec> spe
     out << xdmf_text(file, specs);
     const bool whole = static_cast<bool>(out.flush());
     if (!whole) discard_partial(partial);
-    require(whole, failed, fmt::format("'{}' cannot be written", name));
+    require(whole, not_created, fmt::format("'{}' cannot be written", name));
   }
   publish_file(partial, name);
   return name;

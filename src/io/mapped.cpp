@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "io/home_file.hpp"
+#include "io/pieces.hpp"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22  // Linux 5.14; older kernels reject it
@@ -20,7 +21,6 @@
 namespace tessera::io {
 namespace {
 
-constexpr index_t page = 4096;
 constexpr index_t close_runs = 4;  // maximal distance of close runs, in multiples of their length
 
 /// Maps the whole file; returns nullptr on failure.
@@ -39,7 +39,7 @@ std::byte* map_file(const std::string& path, index_t& bytes) {
 
 /// Advises on the pages of [begin, end); returns 0 or errno.
 int advise(const std::byte* begin, const std::byte* end, int advice) {
-  const auto first = reinterpret_cast<std::uintptr_t>(begin) / page * page;
+  const auto first = reinterpret_cast<std::uintptr_t>(begin) / page_bytes * page_bytes;
   const auto length = reinterpret_cast<std::uintptr_t>(end) - first;
   return madvise(reinterpret_cast<void*>(first), length, advice) == 0 ? 0 : errno;
 }

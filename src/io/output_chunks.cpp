@@ -18,6 +18,7 @@
 #include "io/chunks.hpp"
 #include "io/output_file.hpp"
 #include "io/partials.hpp"
+#include "io/pieces.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/heartbeat.hpp"
@@ -27,7 +28,6 @@ namespace {
 
 using Ranges = std::vector<layout::Range>;
 
-constexpr index_t page = 4096;
 constexpr index_t batch_bytes = index_t{16} << 20;  // of decoded chunks that a rank encodes at once
 
 /// A chunked dataset whose elements are in a scratch file.
@@ -200,7 +200,7 @@ void OutputFile::place_in_scratch() {
     index_t bytes = dataset.element_bytes;
     for (const index_t extent : dataset.shape) bytes = checked_mul(bytes, extent, "the output");
     dataset.offset = bytes == 0 ? -1 : end;
-    end += round_up(bytes, page);
+    end += round_up(bytes, page_bytes);
   }
 }
 

@@ -20,12 +20,10 @@
 namespace tessera::io {
 namespace {
 
-constexpr auto failed = ExitCode::cannot_create;
-
 Handle make_space(const std::vector<index_t>& shape) {
   std::vector<hsize_t> extents(shape.begin(), shape.end());
   return {h5_check(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
-                   failed, "dataspace of the output cannot be created"),
+                   not_created, "dataspace of the output cannot be created"),
           H5Sclose};
 }
 
@@ -56,12 +54,12 @@ Handle make_scale(hid_t file, const std::string& path, const std::vector<index_t
   const Handle space = make_space({ssize(values)});
   Handle scale(h5_check(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT,
                                    H5P_DEFAULT, H5P_DEFAULT),
-                        failed, "dimension " + path + " cannot be created"),
+                        not_created, "dimension " + path + " cannot be created"),
                H5Dclose);
   if (!values.empty())
     h5_check_rc(H5Dwrite(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
-                failed, path);
-  h5_check_rc(H5DSset_scale(scale, path.c_str() + 1), failed, path);
+                not_created, path);
+  h5_check_rc(H5DSset_scale(scale, path.c_str() + 1), not_created, path);
   return scale;
 }
 
@@ -97,10 +95,10 @@ void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec, const Dat
   for (std::size_t d = 0; d < std::max(spec.dimensions.size(), place.scales.size()); ++d) {
     const auto dimension = static_cast<unsigned>(d);
     if (d < place.scales.size() && place.scales[d] >= 0) {
-      h5_check_rc(H5DSattach_scale(dataset, place.scales[d], dimension), failed, spec.path);
+      h5_check_rc(H5DSattach_scale(dataset, place.scales[d], dimension), not_created, spec.path);
     } else if (d < spec.dimensions.size() && !others[d] && "/" + spec.dimensions[d] != spec.path) {
       const Handle scale = scale_named(file, scale_name(spec, d), scale_values(spec, d));
-      h5_check_rc(H5DSattach_scale(dataset, scale, dimension), failed, spec.dimensions[d]);
+      h5_check_rc(H5DSattach_scale(dataset, scale, dimension), not_created, spec.dimensions[d]);
     }
   }
 }
@@ -115,8 +113,8 @@ std::vector<AttributesOf> make_groups(hid_t file, const DatasetSpec& spec,
     if (!there || !place.of_others) described.push_back(one);
     if (there || path == spec.path) continue;
     const Handle list = for_attributes(creation_ordered(H5P_GROUP_CREATE));
-    const Handle group(h5_check(H5Gcreate2(file, path.c_str(), links, list, H5P_DEFAULT), failed,
-                                "group '" + path + "' cannot be created"),
+    const Handle group(h5_check(H5Gcreate2(file, path.c_str(), links, list, H5P_DEFAULT),
+                                not_created, "group '" + path + "' cannot be created"),
                        H5Gclose);
   }
   return described;
@@ -143,7 +141,7 @@ void take_fill_value(hid_t list, const DatasetSpec& spec) {
     if (defined != H5D_FILL_VALUE_USER_DEFINED || H5Tequal(type, spec.type) <= 0) continue;
     std::vector<std::byte> value(H5Tget_size(type));
     h5_check_rc(H5Pget_fill_value(creation, type, value.data()), ExitCode::bad_data, from.text());
-    h5_check_rc(H5Pset_fill_value(list, type, value.data()), failed, spec.path);
+    h5_check_rc(H5Pset_fill_value(list, type, value.data()), not_created, spec.path);
   }
 }
 
@@ -165,7 +163,7 @@ void take_attributes(hid_t file, hid_t dataset, const DatasetSpec& spec,
     if (path == spec.path) {
       take_attributes(dataset, from);
     } else {
-      const Handle group(h5_check(H5Oopen(file, path.c_str(), H5P_DEFAULT), failed, path),
+      const Handle group(h5_check(H5Oopen(file, path.c_str(), H5P_DEFAULT), not_created, path),
                          H5Oclose);
       take_attributes(group, from);
     }
@@ -189,13 +187,14 @@ void set_storage(hid_t list, const Storage& storage, const std::string& path) {
     return;
   }
   const std::vector<hsize_t> extents(storage.chunk.begin(), storage.chunk.end());
-  h5_check_rc(H5Pset_chunk(list, static_cast<int>(extents.size()), extents.data()), failed, path);
+  h5_check_rc(H5Pset_chunk(list, static_cast<int>(extents.size()), extents.data()), not_created,
+              path);
   for (const Filter& filter : storage.filters) {
     const herr_t set = filter.kind == Filter::Kind::shuffle ? H5Pset_shuffle(list)
                        : filter.kind == Filter::Kind::deflate
                            ? H5Pset_deflate(list, filter.parameter)
                            : H5Pset_fletcher32(list);
-    h5_check_rc(set, failed, path);
+    h5_check_rc(set, not_created, path);
   }
 }
 
@@ -265,7 +264,7 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec, const DatasetPlace& 
   const Handle space = make_space(spec.shape);
   const Handle dataset(
       h5_check(H5Dcreate2(file, spec.path.c_str(), spec.type, space, links, list, H5P_DEFAULT),
-               failed, "dataset '" + spec.path + "' cannot be created"),
+               not_created, "dataset '" + spec.path + "' cannot be created"),
       H5Dclose);
   write_attribute(dataset, schema::checksum, std::string(16, '0'));
   attach_scales(file, dataset, spec, place);

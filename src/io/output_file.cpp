@@ -31,7 +31,6 @@
 namespace tessera::io {
 namespace {
 
-constexpr auto failed = ExitCode::cannot_create;
 constexpr index_t piece_bytes = index_t{16} << 20;  // unit of checksums and heartbeats
 
 }  // namespace
@@ -82,7 +81,7 @@ void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing,
 bool OutputFile::begin(const std::vector<DatasetSpec>& specs, const std::string& problem) {
   require_file_or_nothing(file_, "output");
   const Occupant occupant = existing_ == Existing::known ? Occupant::nothing : occupant_of(target_);
-  require(occupant != Occupant::ours || existing_ == Existing::replace, failed,
+  require(occupant != Occupant::ours || existing_ == Existing::replace, not_created,
           fmt::format("output '{}' exists; pass {} to replace the whole file, or another name",
                       file_, option_or("--overwrite", "Existing::replace")));
   require_free_paths(file_, specs);
@@ -108,13 +107,13 @@ Handle OutputFile::create_file(const std::vector<DatasetSpec>& specs,
                                std::vector<DatasetPlace>& places) const {
   if (is_guest()) return guest_->open_copy(partial_, specs, places);
   const auto directory = directory_of(target_);
-  require(std::filesystem::is_directory(directory), failed,
+  require(std::filesystem::is_directory(directory), not_created,
           fmt::format("'{}' cannot be created: directory '{}' does not exist; create it first",
                       file_, directory));
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   set_data_alignment(access);
   const Handle list = creation_ordered(H5P_FILE_CREATE);
-  return owned_file(h5_check(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, list, access), failed,
+  return owned_file(h5_check(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, list, access), not_created,
                              fmt::format("'{}' cannot be created", file_)));
 }
 
@@ -131,7 +130,7 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
     const bool there = H5Lexists(out, schema::group, H5P_DEFAULT) > 0;
     Handle group(h5_check(there ? H5Gopen2(out, schema::group, H5P_DEFAULT)
                                 : H5Gcreate2(out, schema::group, H5P_DEFAULT, groups, H5P_DEFAULT),
-                          failed, "_tessera"),
+                          not_created, "_tessera"),
                  H5Gclose);
     write_attribute(group, schema::state, std::string(schema::state_incomplete));
     write_attribute(group, schema::schema_version, index_t{schema::output_version});
@@ -140,7 +139,7 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
       write_attribute(group, schema::company, join(company, "\n"));
     group.reset();
     places.clear();
-    close_written(out, failed, fmt::format("'{}' cannot be created", file_));
+    close_written(out, not_created, fmt::format("'{}' cannot be created", file_));
   }
   if (has_scratch()) create_scratch();
   for (const Dataset& dataset : datasets_) {
@@ -359,7 +358,7 @@ void OutputFile::take_name() const {
   if (is_guest()) return guest_->publish(partial_);
   if (existing_ == Existing::refuse) return publish_new_file(partial_, target_);
   if (existing_ == Existing::replace && Guest::state_of(target_) != found_)
-    require(occupant_of(target_) != Occupant::others, failed,
+    require(occupant_of(target_) != Occupant::others, not_created,
             fmt::format("'{}' was concurrently created and is left unchanged; rerun the command",
                         file_));
   sync_ == Sync::on ? publish_file(partial_, target_) : rename_file(partial_, target_);

@@ -12,17 +12,6 @@
 #include "io/schema.hpp"
 
 namespace tessera::io {
-namespace {
-
-std::vector<index_t> extents_of(hid_t dataset) {
-  const Handle space(H5Dget_space(dataset), H5Sclose);
-  std::array<hsize_t, H5S_MAX_RANK> extents{};
-  const int rank = H5Sget_simple_extent_dims(space, extents.data(), nullptr);
-  return {extents.begin(), extents.begin() + std::max(0, rank)};
-}
-
-}  // namespace
-
 /// Checks that the library describes the dataset's bytes as they were written.
 void OutputFile::confirm_storage(hid_t dataset, const Dataset& wanted) const {
   const auto confirm = [&](bool holds) {

@@ -11,6 +11,7 @@
 #include "base/half.hpp"
 #include "base/option_names.hpp"
 #include "io/conversion.hpp"
+#include "io/text_attribute.hpp"
 
 namespace tessera::io {
 namespace {
@@ -51,19 +52,6 @@ std::optional<Numbers> numbers_of(hid_t dataset, const std::string& attribute,
                 numbers.bits.data()),
         ExitCode::bad_data, what);
   return numbers;
-}
-
-std::string text_of(hid_t dataset, const std::string& attribute) {
-  if (!has_attribute(dataset, attribute)) return "";
-  const Handle id(H5Aopen(dataset, attribute.c_str(), H5P_DEFAULT), H5Aclose);
-  const Handle type(H5Aget_type(id), H5Tclose), space(H5Aget_space(id), H5Sclose);
-  if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) return "";
-  if (H5Tis_variable_str(type) > 0) return read_text_attribute(dataset, attribute);
-  std::string text(H5Tget_size(type) + 1, '\0');
-  const Handle memory(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(memory, text.size());
-  if (H5Aread(id, memory, text.data()) < 0) return "";
-  return text.c_str();
 }
 
 /// Zero- or sign-extends numbers of fewer than 64 bits.

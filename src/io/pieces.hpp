@@ -33,6 +33,8 @@ struct HeldArray {
   std::vector<index_t> extents;
 };
 
+/// The bytes of a page of memory and of file caches.
+inline constexpr index_t page_bytes = 4096;
 /// The maximal bytes of one call: larger ones have failed in HDF5 and MPI-IO, and from raw files
 /// (external storage) HDF5 1.10 reads at most 2 GiB per call and sets the rest to zero.
 inline constexpr index_t most_piece_bytes = index_t{1} << 30;

@@ -16,23 +16,15 @@
 namespace tessera::io {
 namespace {
 
-constexpr index_t page = 4096;
-
 /// Returns the access list for runs of this length. The library reads every run of a contiguous
 /// dataset that is shorter than its sieve buffer (64 KiB) through that buffer, as a whole: many
 /// times the data if runs of a few pages are far apart. Runs of at least a page therefore bypass
 /// it.
 Handle access_for(index_t run_bytes) {
   Handle access(h5_check(H5Pcreate(H5P_FILE_ACCESS), ExitCode::internal, "H5Pcreate"), H5Pclose);
-  if (run_bytes >= page)
+  if (run_bytes >= page_bytes)
     h5_check_rc(H5Pset_sieve_buf_size(access, 1), ExitCode::internal, "H5Pset_sieve_buf_size");
   return access;
-}
-
-std::vector<index_t> extents_of(hid_t space) {
-  std::vector<hsize_t> extents(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));
-  H5Sget_simple_extent_dims(space, extents.data(), nullptr);
-  return {extents.begin(), extents.end()};
 }
 
 /// Returns the number of dimensions that a selection keeps.
@@ -93,7 +85,7 @@ void read_slab(const DatasetName& name, std::span<const layout::Range> slab, con
   const Handle file = open_file(name.file, access);
   const Handle dataset = open_dataset(file, name);
   const Handle space(h5_check(H5Dget_space(dataset), name.text()), H5Sclose);
-  const std::vector<index_t> extents = extents_of(space);
+  const std::vector<index_t> extents = extents_of_space(space);
   const Ranges box = in_dataset(name, extents, slab);
   if (kept_rank(name, extents.size()) < slab.size()) return read_column(dataset, name, box, to);
   HeldArray held{to.type, to.data, to.element_bytes, {}};
@@ -115,7 +107,7 @@ void will_read(const DatasetName& name, std::span<const layout::Range> slab) {
   const auto part = in_dataset(name, info.shape, slab);
   const RawFile raw(std::filesystem::canonical(name.file), RawFile::Mode::read);
   for_each_runs(info.shape, part, [&](const StridedRuns& runs) {
-    if (runs.length * info.element_bytes < page)
+    if (runs.length * info.element_bytes < page_bytes)
       return;  // more calls than the device would have requests
     for (index_t r = 0; r < runs.count; ++r) {
       raw.will_read(

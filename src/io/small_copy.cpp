@@ -16,7 +16,6 @@
 namespace tessera::io {
 namespace {
 
-constexpr auto failed = ExitCode::cannot_create;
 constexpr std::string_view no_variable = "This is a netCDF dimension but not a netCDF variable.";
 
 std::string scale_name_of(hid_t scale) {
@@ -34,15 +33,7 @@ void make_scale(hid_t from, hid_t to, index_t rows) {
   if (H5DSis_scale(to) > 0) return;
   std::string name = scale_name_of(from);
   if (name.starts_with(no_variable)) name = fmt::format("{}{:10}", no_variable, rows);
-  h5_check_rc(H5DSset_scale(to, name.empty() ? nullptr : name.c_str()), failed, path_of(to));
-}
-
-std::vector<index_t> extents_of(hid_t dataset) {
-  const Handle space(H5Dget_space(dataset), H5Sclose);
-  const int rank = H5Sget_simple_extent_ndims(space);
-  std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(0, rank)));
-  H5Sget_simple_extent_dims(space, extents.data(), nullptr);
-  return {extents.begin(), extents.end()};
+  h5_check_rc(H5DSset_scale(to, name.empty() ? nullptr : name.c_str()), not_created, path_of(to));
 }
 
 bool holds(hid_t dataset, const std::vector<index_t>& shape, const Content& content) {
@@ -63,11 +54,11 @@ Handle create_copy(hid_t file, const std::string& path, const std::vector<index_
   H5Pset_create_intermediate_group(links, 1);
   const Handle list = for_attributes(Handle(H5Pcreate(H5P_DATASET_CREATE), H5Pclose));
   Handle copy(h5_check(H5Dcreate2(file, path.c_str(), type, space, links, list, H5P_DEFAULT),
-                       failed, fmt::format("dataset '{}' cannot be created", path)),
+                       not_created, fmt::format("dataset '{}' cannot be created", path)),
               H5Dclose);
   if (!content.data.empty())
-    h5_check_rc(H5Dwrite(copy, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, content.data.data()), failed,
-                path);
+    h5_check_rc(H5Dwrite(copy, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, content.data.data()),
+                not_created, path);
   write_attribute(copy, schema::checksum, checksum_text(content.sum));
   copy_attributes(source, copy, path_of(source), PackingAttributes::copied);
   if (H5DSis_scale(source) > 0 && shape.size() == 1) make_scale(source, copy, shape.front());
@@ -87,7 +78,7 @@ void copy_whole(hid_t source, hid_t file, const std::string& path,
     created.push_back(path);
     return;
   }
-  require(H5Iget_type(there) == H5I_DATASET && holds(there, shape, content), failed,
+  require(H5Iget_type(there) == H5I_DATASET && holds(there, shape, content), not_created,
           fmt::format("the output has another object '{}' than the input; name another file or "
                       "group",
                       path));

@@ -19,8 +19,6 @@ struct Content {
   std::uint64_t sum;
 };
 
-[[nodiscard]] std::vector<index_t> extents_of(hid_t dataset);
-
 /// Returns whether a dataset has that shape, type and content.
 [[nodiscard]] bool holds(hid_t dataset, const std::vector<index_t>& shape, const Content& content);
 

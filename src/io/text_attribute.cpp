@@ -33,7 +33,8 @@ std::optional<std::vector<std::string>> texts_of(hid_t object, const std::string
   const Handle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose);
   const Handle type(H5Aget_type(attribute), H5Tclose), space(H5Aget_space(attribute), H5Sclose);
   const hssize_t count = H5Sget_simple_extent_npoints(space);
-  if (H5Tget_class(type) != H5T_STRING || count < 1 || H5Sget_simple_extent_ndims(space) > 1)
+  if (H5Tget_class(type) != H5T_STRING || count < 1 ||
+      (count > 1 && H5Sget_simple_extent_ndims(space) > 1))
     return std::nullopt;
   const auto n = static_cast<std::size_t>(count);
   return H5Tis_variable_str(type) > 0 ? read_pointers(attribute, type, n)

@@ -9,7 +9,7 @@
 
 namespace tessera::io {
 
-/// Returns the strings of an attribute, scalar or 1-D, of fixed or variable length; none if it does
+/// Returns the strings of an attribute, one or 1-D, of fixed or variable length; none if it does
 /// not exist or holds something else.
 [[nodiscard]] std::optional<std::vector<std::string>> texts_of(hid_t object,
                                                                const std::string& name);

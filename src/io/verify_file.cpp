@@ -49,8 +49,8 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
   if (std::find(info.shape.begin(), info.shape.end(), 0) != info.shape.end()) return 0;
   const index_t at_once =
       std::clamp<index_t>((index_t{64} << 20) / (row * info.element_bytes), 1, rows);
-  const index_t piece_bytes = bytes_of_piece(dataset, info, at_once, row * info.element_bytes);
-  step(piece_bytes);
+  const index_t bytes_at_once = bytes_of_piece(dataset, info, at_once, row * info.element_bytes);
+  step(bytes_at_once);
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(
       static_cast<std::size_t>(at_once * row * info.element_bytes));
   std::uint64_t sum = 0;
@@ -66,7 +66,7 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
       memory =
           Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
     }
-    if (i > 0) step(piece_bytes);
+    if (i > 0) step(bytes_at_once);
     h5_check_rc(H5Dread(dataset, type, memory, space, H5P_DEFAULT, buffer.get()),
                 ExitCode::bad_data, name.text() + " cannot be read");
     const auto bytes = static_cast<std::size_t>(now * row * info.element_bytes);

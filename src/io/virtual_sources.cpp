@@ -24,10 +24,9 @@ constexpr std::size_t most_united =
 
 using Extents = std::vector<hsize_t>;
 
-Extents extents_of(hid_t space) {
-  Extents extents(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
-  H5Sget_simple_extent_dims(space, extents.data(), nullptr);
-  return extents;
+Extents counts_of(hid_t space) {
+  const std::vector<index_t> extents = extents_of_space(space);
+  return {extents.begin(), extents.end()};
 }
 
 /// The positions that are selected along one dimension.
@@ -55,7 +54,7 @@ struct Pattern {
 std::optional<std::vector<Pattern>> patterns_of(hid_t space) {
   if (H5Sget_select_type(space) != H5S_SEL_HYPERSLABS || H5Sis_regular_hyperslab(space) <= 0)
     return std::nullopt;
-  const std::size_t rank = extents_of(space).size();
+  const std::size_t rank = counts_of(space).size();
   Extents start(rank), stride(rank), count(rank), block(rank);
   if (H5Sget_regular_hyperslab(space, start.data(), stride.data(), count.data(), block.data()) < 0)
     return std::nullopt;
@@ -123,7 +122,7 @@ class VirtualDataset {
         depth_(depth),
         home_(home_of(dataset).empty() ? name.file : home_of(dataset)),
         space_(h5_check(H5Dget_space(dataset), name.text()), H5Sclose),
-        extents_(extents_of(space_)) {}
+        extents_(counts_of(space_)) {}
 
   void require_whole() {
     std::size_t count = 0;
@@ -174,7 +173,7 @@ class VirtualDataset {
     }
     const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, source), H5Sclose);
     require_small_source(dataset, space, source);
-    return sources_[source] = extents_of(space);
+    return sources_[source] = counts_of(space);
   }
 
   /// Checks the filter masks of a source's chunks; reads its stored bytes, and therefore only few.
@@ -182,7 +181,7 @@ class VirtualDataset {
     constexpr hsize_t most_bytes = hsize_t{256} << 20;
     if (H5Dget_storage_size(dataset) > most_bytes) return;
     std::vector<layout::Range> box;
-    for (const hsize_t extent : extents_of(space)) box.push_back({0, narrow<index_t>(extent)});
+    for (const hsize_t extent : counts_of(space)) box.push_back({0, narrow<index_t>(extent)});
     require_honest_masks(dataset, source, box);
   }
 
@@ -238,7 +237,7 @@ class VirtualDataset {
     }
     const auto patterns = patterns_of(from);
     const auto open_end = unlimited_dimension(patterns);
-    Extents low(extents_of(from).size()), high(low);
+    Extents low(counts_of(from).size()), high(low);
     if (low.size() != extents.size()) return false;
     if (!open_end && H5Sget_select_bounds(from, low.data(), high.data()) < 0) return false;
     for (std::size_t d = 0; d < extents.size(); ++d) {

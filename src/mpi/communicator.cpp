@@ -8,25 +8,11 @@
 #include "mpi/collective.hpp"
 #include "mpi/idle.hpp"
 #include "mpi/long_collectives.hpp"
+#include "mpi/message_parts.hpp"
 #include "mpi/network.hpp"
+#include "mpi/tags.hpp"
 
 namespace tessera::mpi {
-namespace {
-
-// Bytes per message: well below the 2 GiB of an int count, large enough for full bandwidth. Open
-// MPI 4.1 implements MPI 3.1: it has no large-count calls, and an int count of 2^32 + 5 silently
-// sends 5 bytes.
-constexpr index_t piece_bytes = index_t{1} << 30;
-constexpr int chain_tag = 104, scan_tag = 107;
-
-template <class Call>
-void in_pieces(index_t bytes, const Call& call) {
-  for (index_t offset = 0; offset < bytes; offset += piece_bytes) {
-    call(offset, narrow<int>(std::min(piece_bytes, bytes - offset)));
-  }
-}
-
-}  // namespace
 
 void check(int rc, const char* call) {
   if (rc == MPI_SUCCESS) return;
@@ -84,10 +70,10 @@ void Communicator::broadcast_along_chain(std::span<std::byte> data, int root) co
     return data.subspan(at, std::min(segment, data.size() - at));
   };
   for (std::size_t at = 0; rank_ != root && at < data.size(); at += segment)
-    arriving.push_back(receive(part(at), before, chain_tag));
+    arriving.push_back(receive(part(at), before, tag::chain));
   for (std::size_t at = 0; at < data.size(); at += segment) {
     if (rank_ != root) arriving[at / segment].wait();
-    if (behind != root) leaving.push_back(send(part(at), behind, chain_tag));
+    if (behind != root) leaving.push_back(send(part(at), behind, tag::chain));
   }
   wait_all(leaving);
 }
@@ -140,9 +126,9 @@ void Communicator::sum_before(std::span<index_t> values) const {
     Request arriving, leaving;
     const bool receives = rank_ >= distance;
     if (receives)
-      arriving = receive(std::as_writable_bytes(std::span(more)), rank_ - distance, scan_tag);
+      arriving = receive(std::as_writable_bytes(std::span(more)), rank_ - distance, tag::scan);
     if (rank_ + distance < size_)
-      leaving = send(std::as_bytes(std::span(with_mine)), rank_ + distance, scan_tag);
+      leaving = send(std::as_bytes(std::span(with_mine)), rank_ + distance, tag::scan);
     arriving.wait();
     leaving.wait();
     for (std::size_t i = 0; receives && i < more.size(); ++i) {

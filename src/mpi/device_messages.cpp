@@ -1,4 +1,5 @@
 #include "mpi/device_messages.hpp"
+#include "mpi/tags.hpp"
 
 #include <algorithm>
 
@@ -6,8 +7,6 @@ namespace tessera::mpi {
 namespace {
 
 namespace device = machine::device;
-
-constexpr int tag = 203;
 
 /// Staged strips fill both directions of the bus several times per millisecond; messages of NCCL
 /// have a start-up cost of some 20 microseconds.
@@ -97,10 +96,12 @@ void DeviceMessages::by_messages(const Out& out, const In& in) {
     std::vector<Request> arriving, leaving;
     if (r >= 2) to.moved.wait();
     for (const auto& strip : in.of(r))
-      arriving.push_back(comm_.receive(whole(target(strip, to), strip.size()), strip.peer, tag));
+      arriving.push_back(
+          comm_.receive(whole(target(strip, to), strip.size()), strip.peer, tag::device));
     from.moved.wait();
     for (const auto& strip : out.of(r))
-      leaving.push_back(comm_.send(whole(source(strip, from), strip.size()), strip.peer, tag));
+      leaving.push_back(
+          comm_.send(whole(source(strip, from), strip.size()), strip.peer, tag::device));
     if (r + 1 < rounds) pack(out, r + 1);  // its previous content was received in the last round
     wait_all(arriving);
     unpack(in, r);

@@ -5,14 +5,13 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "mpi/tags.hpp"
 
 namespace tessera::mpi {
 namespace {
 
-constexpr int tag = 102;
-
 /// Returns the bytes of a message of one round; equal on sender and receiver.
-index_t piece_bytes(std::size_t ranks) {
+index_t bytes_of_round(std::size_t ranks) {
   return std::max<index_t>(1, round_bytes / static_cast<index_t>(ranks));
 }
 
@@ -28,7 +27,7 @@ index_t exchange_messages(std::span<const index_t> bytes_to, int rank) {
   index_t messages = 0;
   for (std::size_t r = 0; r < bytes_to.size(); ++r) {
     if (static_cast<int>(r) != rank)
-      messages += ceil_div(bytes_to[r], piece_bytes(bytes_to.size()));
+      messages += ceil_div(bytes_to[r], bytes_of_round(bytes_to.size()));
   }
   return messages;
 }
@@ -65,7 +64,7 @@ void exchange(const Communicator& comm, std::span<const std::byte> from,
                        std::to_string(in.back()) + " received");
   if (bytes_to[me] > 0)
     std::memcpy(to.data() + in[me], from.data() + out[me], static_cast<std::size_t>(bytes_to[me]));
-  const index_t piece = piece_bytes(ranks);
+  const index_t piece = bytes_of_round(ranks);
   index_t most = 0;
   for (std::size_t r = 0; r < ranks; ++r) {
     if (r != me) most = std::max({most, bytes_to[r], bytes_from[r]});
@@ -82,12 +81,14 @@ void exchange(const Communicator& comm, std::span<const std::byte> from,
     for (std::size_t step = 1; step < ranks; ++step) {
       const std::size_t peer = (me + ranks - step) % ranks;
       const auto block = part(in, bytes_from, peer, to);
-      if (!block.empty()) requests.push_back(comm.receive(block, static_cast<int>(peer), tag));
+      if (!block.empty())
+        requests.push_back(comm.receive(block, static_cast<int>(peer), tag::exchange));
     }
     for (std::size_t step = 1; step < ranks; ++step) {
       const std::size_t peer = (me + step) % ranks;
       const auto block = part(out, bytes_to, peer, from);
-      if (!block.empty()) requests.push_back(comm.send(block, static_cast<int>(peer), tag));
+      if (!block.empty())
+        requests.push_back(comm.send(block, static_cast<int>(peer), tag::exchange));
     }
     wait_all(requests);
   }

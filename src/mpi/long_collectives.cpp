@@ -1,12 +1,11 @@
 #include "mpi/long_collectives.hpp"
+#include "mpi/tags.hpp"
 
 #include <algorithm>
 #include <vector>
 
 namespace tessera::mpi {
 namespace {
-
-constexpr int sum_tag = 105, gather_tag = 106;
 
 void trade(const Communicator& comm, int peer, int tag, std::span<const std::byte> out,
            std::span<std::byte> in) {
@@ -24,17 +23,17 @@ class SumInParts {
   void run() {
     const int partner = comm_.rank() < paired_ ? comm_.rank() + paired_ : comm_.rank() - paired_;
     if (comm_.rank() >= paired_) {
-      comm_.send(std::as_bytes(values_), partner, sum_tag).wait();
-      comm_.receive(std::as_writable_bytes(values_), partner, sum_tag).wait();
+      comm_.send(std::as_bytes(values_), partner, tag::sum).wait();
+      comm_.receive(std::as_writable_bytes(values_), partner, tag::sum).wait();
       return;
     }
     if (partner < comm_.size()) {
       std::vector<index_t> theirs(values_.size());
-      comm_.receive(std::as_writable_bytes(std::span(theirs)), partner, sum_tag).wait();
+      comm_.receive(std::as_writable_bytes(std::span(theirs)), partner, tag::sum).wait();
       add(values_, theirs);
     }
     half_round(values_, 1);
-    if (partner < comm_.size()) comm_.send(std::as_bytes(values_), partner, sum_tag).wait();
+    if (partner < comm_.size()) comm_.send(std::as_bytes(values_), partner, tag::sum).wait();
   }
 
  private:
@@ -51,10 +50,10 @@ class SumInParts {
     const auto mine = upper ? part.subspan(half) : part.first(half);
     const auto other = upper ? part.first(half) : part.subspan(half);
     std::vector<index_t> theirs(mine.size());
-    trade(comm_, peer, sum_tag, std::as_bytes(other), std::as_writable_bytes(std::span(theirs)));
+    trade(comm_, peer, tag::sum, std::as_bytes(other), std::as_writable_bytes(std::span(theirs)));
     add(mine, theirs);
     half_round(mine, 2 * bit);
-    trade(comm_, peer, sum_tag, std::as_bytes(mine), std::as_writable_bytes(other));
+    trade(comm_, peer, tag::sum, std::as_bytes(mine), std::as_writable_bytes(other));
   }
 
   const Communicator& comm_;
@@ -76,7 +75,7 @@ void gather_by_doubling(const Communicator& comm, std::span<const std::byte> min
   // Nearest ranks last: the last rounds move most bytes.
   for (int bit = comm.size() / 2; bit > 0; bit /= 2) {
     const std::span<std::byte> known = std::span(held).first(owners.size() * mine.size());
-    trade(comm, comm.rank() ^ bit, gather_tag, known,
+    trade(comm, comm.rank() ^ bit, tag::gather, known,
           std::span(held).subspan(known.size(), known.size()));
     for (std::size_t i = 0, count = owners.size(); i < count; ++i)
       owners.push_back(owners[i] ^ bit);

@@ -6,11 +6,11 @@
 #include "base/statistics.hpp"
 #include "base/timer.hpp"
 #include "machine/buffer.hpp"
+#include "mpi/tags.hpp"
 
 namespace tessera::mpi {
 namespace {
 
-constexpr int tag = 103;
 constexpr index_t large = index_t{4} << 20;
 
 /// Returns the median seconds of `step`, repeated for about `seconds`, equally often on every rank.
@@ -42,11 +42,11 @@ void ping_pong(const Communicator& comm, std::span<std::byte> data, int rounds) 
   const int peer = far_rank(comm) - comm.rank();
   for (int r = 0; r < rounds; ++r) {
     if (comm.rank() == 0) {
-      comm.send(data, peer, tag).wait();
-      comm.receive(data, peer, tag).wait();
+      comm.send(data, peer, tag::probe).wait();
+      comm.receive(data, peer, tag::probe).wait();
     } else {
-      comm.receive(data, peer, tag).wait();
-      comm.send(data, peer, tag).wait();
+      comm.receive(data, peer, tag::probe).wait();
+      comm.send(data, peer, tag::probe).wait();
     }
   }
 }
@@ -59,11 +59,11 @@ void burst(const Communicator& comm, std::span<std::byte> data, int count) {
   for (int i = 0; i < count; ++i)
     requests.push_back(
         comm.rank() == 0
-            ? comm.send(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag)
-            : comm.receive(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag));
+            ? comm.send(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag::probe)
+            : comm.receive(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag::probe));
   wait_all(requests);
-  Request answer = comm.rank() == 0 ? comm.receive(data.first(8), peer, tag)
-                                    : comm.send(data.first(8), peer, tag);
+  Request answer = comm.rank() == 0 ? comm.receive(data.first(8), peer, tag::probe)
+                                    : comm.send(data.first(8), peer, tag::probe);
   answer.wait();
 }
 
@@ -71,8 +71,8 @@ void burst(const Communicator& comm, std::span<std::byte> data, int count) {
 void shift(const Communicator& comm, std::span<std::byte> out, std::span<std::byte> in,
            int distance) {
   const int size = comm.size();
-  Request arriving = comm.receive(in, (comm.rank() + size - distance) % size, tag);
-  comm.send(out, (comm.rank() + distance) % size, tag).wait();
+  Request arriving = comm.receive(in, (comm.rank() + size - distance) % size, tag::probe);
+  comm.send(out, (comm.rank() + distance) % size, tag::probe).wait();
   arriving.wait();
 }
 
@@ -82,12 +82,12 @@ void all_to_all(const Communicator& comm, std::span<std::byte> out, std::span<st
   for (int step = 1; step < comm.size(); ++step) {
     const int from = (comm.rank() + comm.size() - step) % comm.size();
     requests.push_back(
-        comm.receive(in.subspan(static_cast<std::size_t>(from) * block, block), from, tag));
+        comm.receive(in.subspan(static_cast<std::size_t>(from) * block, block), from, tag::probe));
   }
   for (int step = 1; step < comm.size(); ++step) {
     const int to = (comm.rank() + step) % comm.size();
     requests.push_back(
-        comm.send(out.subspan(static_cast<std::size_t>(to) * block, block), to, tag));
+        comm.send(out.subspan(static_cast<std::size_t>(to) * block, block), to, tag::probe));
   }
   wait_all(requests);
 }

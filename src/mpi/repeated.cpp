@@ -7,22 +7,10 @@
 #include "base/error.hpp"
 #include "mpi/heartbeat.hpp"
 #include "mpi/idle.hpp"
+#include "mpi/message_parts.hpp"
+#include "mpi/tags.hpp"
 
 namespace tessera::mpi {
-namespace {
-
-constexpr int tag = 108;
-constexpr std::size_t piece_bytes = std::size_t{1} << 30;
-
-/// Calls make(offset, count) for the pieces of a message.
-template <class Make>
-void in_pieces(std::size_t bytes, const Make& make) {
-  for (std::size_t offset = 0; offset < bytes; offset += piece_bytes)
-    make(offset, static_cast<int>(std::min(piece_bytes, bytes - offset)));
-}
-
-}  // namespace
-
 void RepeatedMessages::Side::add_part(std::size_t number, MPI_Request request) {
   parts.push_back(request);
   message.push_back(number);
@@ -46,7 +34,8 @@ RepeatedMessages::RepeatedMessages(const Communicator& comm, std::span<const Out
   for (const auto& [peer, data] : out) {
     in_pieces(data.size(), [&, to = peer, from = data](std::size_t offset, int count) {
       MPI_Request request = MPI_REQUEST_NULL;
-      check(MPI_Send_init(from.data() + offset, count, MPI_BYTE, to, tag, comm.handle(), &request),
+      check(MPI_Send_init(from.data() + offset, count, MPI_BYTE, to, tag::repeated, comm.handle(),
+                          &request),
             "MPI_Send_init");
       out_.add_part(out_.pending.size(), request);
     });
@@ -55,7 +44,8 @@ RepeatedMessages::RepeatedMessages(const Communicator& comm, std::span<const Out
   for (const auto& [peer, data] : in) {
     in_pieces(data.size(), [&, from = peer, to = data](std::size_t offset, int count) {
       MPI_Request request = MPI_REQUEST_NULL;
-      check(MPI_Recv_init(to.data() + offset, count, MPI_BYTE, from, tag, comm.handle(), &request),
+      check(MPI_Recv_init(to.data() + offset, count, MPI_BYTE, from, tag::repeated, comm.handle(),
+                          &request),
             "MPI_Recv_init");
       in_.add_part(in_.pending.size(), request);
     });

@@ -7,11 +7,10 @@
 
 #include "base/complex.hpp"
 #include "base/error.hpp"
+#include "mpi/tags.hpp"
 
 namespace tessera::mpi {
 namespace {
-
-constexpr int tag = 101;
 
 template <class T>
 MatrixView<T> part(MatrixView<T> view, const layout::Box& whole, const layout::Box& box) {
@@ -70,7 +69,7 @@ Redistribution<T>::Redistribution(const Communicator& comm, const layout::Matrix
       const MatrixView<T> there = std::exchange(piece, pack(piece.rows, piece.cols));
       arrivals_.push_back({piece, there});
     }
-    request_.join(comm.receive(bytes_of(piece), static_cast<int>(p.peer), tag));
+    request_.join(comm.receive(bytes_of(piece), static_cast<int>(p.peer), tag::transfer));
   }
   for (const layout::PeerBlock& p : out) {
     MatrixView<const T> piece = part_from(p);
@@ -85,7 +84,7 @@ Redistribution<T>::Redistribution(const Communicator& comm, const layout::Matrix
     }
     const std::span<const T> elements(piece.data,
                                       static_cast<std::size_t>(piece.rows * piece.cols));
-    request_.join(comm.send(std::as_bytes(elements), static_cast<int>(p.peer), tag));
+    request_.join(comm.send(std::as_bytes(elements), static_cast<int>(p.peer), tag::transfer));
   }
 }
 

@@ -13,8 +13,6 @@
 namespace tessera::run {
 namespace {
 
-[[noreturn]] void usage(const std::string& message) { throw Error(ExitCode::usage, message); }
-
 /// Parses "1000", "-3", "1e6" as an integer.
 index_t parse_integer(const std::string& text, const std::string& where) {
   index_t value = 0;
@@ -24,7 +22,7 @@ index_t parse_integer(const std::string& text, const std::string& where) {
   const auto [real_end, real_error] = std::from_chars(text.data(), text.data() + text.size(), real);
   const bool whole = real_error == std::errc() && real_end == text.data() + text.size() &&
                      std::abs(real) < 9e18 && real == std::floor(real);
-  if (!whole) usage(fmt::format("{}: '{}' is not a 64-bit integer", where, text));
+  if (!whole) throw_usage(fmt::format("{}: '{}' is not a 64-bit integer", where, text));
   return static_cast<index_t>(real);
 }
 
@@ -37,7 +35,7 @@ std::optional<double> finite_number(const std::string& text) {
 
 double parse_real(const std::string& text, const std::string& where) {
   const auto value = finite_number(text);
-  if (!value) usage(fmt::format("{}: '{}' is not a finite number", where, text));
+  if (!value) throw_usage(fmt::format("{}: '{}' is not a finite number", where, text));
   return *value;
 }
 
@@ -45,17 +43,17 @@ index_t parse_amount(const std::string& text, const std::string& where) {
   try {
     return parse_bytes(text);
   } catch (const Error& error) {
-    usage(where + ": " + error.what());
+    throw_usage(where + ": " + error.what());
   }
 }
 
 void check_bounds(const Option& option, double value, const std::string& text,
                   const std::string& where) {
   if (!(value < option.low) && !(value > option.high)) return;
-  usage(option.high < 1e300
-            ? fmt::format("{}: {} is outside {} to {}", where, text, human_number(option.low),
-                          human_number(option.high))
-            : fmt::format("{}: {} is below {}", where, text, human_number(option.low)));
+  throw_usage(option.high < 1e300
+                  ? fmt::format("{}: {} is outside {} to {}", where, text, human_number(option.low),
+                                human_number(option.high))
+                  : fmt::format("{}: {} is below {}", where, text, human_number(option.low)));
 }
 
 std::string check_one(const Option& option, const std::string& text, const std::string& where) {
@@ -66,16 +64,17 @@ std::string check_one(const Option& option, const std::string& text, const std::
       if (text == "true" || text == "1" || text == "yes" || text == "on") return "true";
       if (text == "false" || text == "0" || text == "no" || text == "off" || text.empty())
         return "";
-      usage(fmt::format("{}: '{}' is neither true nor false", where, text));
+      throw_usage(fmt::format("{}: '{}' is neither true nor false", where, text));
     case Kind::choice:
       for (const std::string& choice : option.choices) {
         if (choice == text) return text;
       }
       if (text.starts_with("cuda_") && !machine::gpus().built)
-        usage(fmt::format(
+        throw_usage(fmt::format(
             "{}: {} needs a GPU: none is available ({}); use a host kernel or another build", where,
             text, machine::gpus().reason));
-      usage(fmt::format("{}: unknown value '{}'{}", where, text, suggestion(text, option.choices)));
+      throw_usage(
+          fmt::format("{}: unknown value '{}'{}", where, text, suggestion(text, option.choices)));
     case Kind::integer: {
       const index_t value = parse_integer(text, where);
       check_bounds(option, static_cast<double>(value), text, where);
@@ -98,22 +97,22 @@ std::string check_one(const Option& option, const std::string& text, const std::
 std::vector<std::string> expand_range(const std::string& text, const std::string& where) {
   const auto parts = split(text, ':');
   if (parts.size() < 2 || parts.size() > 3) {
-    usage(fmt::format("{}: '{}' is not a valid range; write begin:end:step or begin:end:xFACTOR",
-                      where, text));
+    throw_usage(fmt::format(
+        "{}: '{}' is not a valid range; write begin:end:step or begin:end:xFACTOR", where, text));
   }
   const index_t begin = parse_integer(parts[0], where), end = parse_integer(parts[1], where);
   const bool times = parts.size() == 3 && parts[2].starts_with('x');
   const index_t step =
       parts.size() < 3 ? 1 : parse_integer(times ? parts[2].substr(1) : parts[2], where);
   if (begin > end || step < (times ? 2 : 1) || (times && begin < 1)) {
-    usage(fmt::format("{}: the range '{}' does not increase from begin to end", where, text));
+    throw_usage(fmt::format("{}: the range '{}' does not increase from begin to end", where, text));
   }
   std::vector<std::string> values;
   constexpr std::size_t most = 100000;
   for (index_t value = begin; value <= end;) {
     values.push_back(std::to_string(value));
     if (values.size() > most)
-      usage(fmt::format("{}: the range '{}' has more than {} values", where, text, most));
+      throw_usage(fmt::format("{}: the range '{}' has more than {} values", where, text, most));
     // No operation overflows in this order: a geometric range is positive, and end - value is never
     // negative.
     const auto left = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(value);
@@ -129,7 +128,7 @@ Complex<double> parse_complex(const std::string& text, const std::string& where)
   const auto part = [&](const std::string& word) {
     const auto value = finite_number(word);
     if (!value)
-      usage(
+      throw_usage(
           fmt::format("{}: '{}' is not a finite number (complex ones: 1.5-2j, 0+1j)", where, text));
     return *value;
   };
@@ -148,7 +147,7 @@ std::vector<std::string> expand(const Option& option, const std::string& text,
                                 const std::string& where) {
   if (!option.axis) {
     if (option.kind == Kind::integer && text.find_first_of(",:") != std::string::npos) {
-      usage(fmt::format("{}: takes one value, not a list or range", where));
+      throw_usage(fmt::format("{}: takes one value, not a list or range", where));
     }
     return {check_one(option, text, where)};
   }

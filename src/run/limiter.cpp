@@ -12,16 +12,16 @@
 namespace tessera::run {
 namespace {
 
-enum class Kind { reading, writing, messages, transfers, check, computing };
+enum class Spending { reading, writing, messages, transfers, check, computing };
 constexpr std::size_t kinds = 6;
 
-Kind kind_of(std::string_view phase) {
-  if (phase == "read") return Kind::reading;
+Spending kind_of(std::string_view phase) {
+  if (phase == "read") return Spending::reading;
   for (const char* one : {"write", "publish", "snapshot", "checkpoint"})
-    if (phase == one) return Kind::writing;
-  if (phase == "exchange" || phase == "in flight" || phase == "waiting") return Kind::messages;
-  if (phase == "to device" || phase == "from device") return Kind::transfers;
-  return phase == "verify" ? Kind::check : Kind::computing;
+    if (phase == one) return Spending::writing;
+  if (phase == "exchange" || phase == "in flight" || phase == "waiting") return Spending::messages;
+  if (phase == "to device" || phase == "from device") return Spending::transfers;
+  return phase == "verify" ? Spending::check : Spending::computing;
 }
 
 template <class T>
@@ -36,7 +36,7 @@ struct Spent {
   std::array<double, kinds> mean{};
   double total = 0, slowest_computing = 0;
   bool on_gpu = false;
-  [[nodiscard]] double of(Kind kind) const { return mean[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] double of(Spending kind) const { return mean[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] std::string share_text(double seconds) const {
     return fmt::format("{:.0f} % of {}", 100 * seconds / total, human_seconds(total));
   }
@@ -45,8 +45,8 @@ struct Spent {
 /// Of a rank that drives a GPU, the time of its kernels is computing; the rest of what it computed
 /// is transfers.
 Spent spent_in(const std::vector<io::Row>& phases) {
-  constexpr auto computing = static_cast<std::size_t>(Kind::computing);
-  constexpr auto transfers = static_cast<std::size_t>(Kind::transfers);
+  constexpr auto computing = static_cast<std::size_t>(Spending::computing);
+  constexpr auto transfers = static_cast<std::size_t>(Spending::transfers);
   std::map<index_t, std::array<double, kinds>> ranks;
   std::map<index_t, double> kernels;
   for (const io::Row& row : phases) {
@@ -76,7 +76,7 @@ Spent spent_in(const std::vector<io::Row>& phases) {
 
 std::string computing_text(const Spent& spent, const std::optional<CeilingShare>& reached) {
   constexpr double near = 0.6;  // of a ceiling
-  const std::string share = spent.share_text(spent.of(Kind::computing));
+  const std::string share = spent.share_text(spent.of(Spending::computing));
   if (spent.on_gpu)
     return fmt::format("limited by computing on the GPU ({}); try more GPUs, one per rank", share);
   if (!reached || reached->share < near)
@@ -100,37 +100,37 @@ std::string limit_sentence(const std::vector<io::Row>& phases,
   constexpr double shortest = 1, least = 0.4, least_waiting = 0.2;
   const Spent spent = spent_in(phases);
   if (spent.total < shortest) return "";
-  const double waiting = spent.slowest_computing - spent.of(Kind::computing);
+  const double waiting = spent.slowest_computing - spent.of(Spending::computing);
   if (waiting >= least_waiting * spent.total)
     return fmt::format(
         "limited by imbalance: the slowest rank computed {:.1f} times as long as the mean; try "
         "ranks with equally many cores, or --shares measured",
-        spent.slowest_computing / spent.of(Kind::computing));
+        spent.slowest_computing / spent.of(Spending::computing));
   const auto most = std::max_element(spent.mean.begin(), spent.mean.end());
   if (*most < least * spent.total) return "";
   const std::string share = spent.share_text(*most);
-  switch (static_cast<Kind>(most - spent.mean.begin())) {
-    case Kind::reading:
+  switch (static_cast<Spending>(most - spent.mean.begin())) {
+    case Spending::reading:
       if (input == InputFrom::generator)
         return fmt::format("limited by generating the input ({}); try more threads, or a file",
                            share);
       return fmt::format(
           "limited by reading ({}); try a faster file system, or an input without compression",
           share);
-    case Kind::writing:
+    case Spending::writing:
       return fmt::format(
           "limited by writing ({}); try a faster file system, or --verify-output sample", share);
-    case Kind::messages:
+    case Spending::messages:
       return fmt::format(
           "limited by messages between ranks ({}); try fewer ranks with more threads each", share);
-    case Kind::transfers:
+    case Spending::transfers:
       return fmt::format(
           "limited by transfers to and from the GPU ({}); try --device cpu, or a larger "
           "--device-memory",
           share);
-    case Kind::check:
+    case Spending::check:
       return fmt::format("limited by the check of the result ({}); try --no-verify", share);
-    case Kind::computing:
+    case Spending::computing:
       break;
   }
   return computing_text(spent, reached);

@@ -14,14 +14,12 @@
 namespace tessera::run {
 namespace {
 
-[[noreturn]] void usage(const std::string& message) { throw Error(ExitCode::usage, message); }
-
 std::string toml_text(const toml::node& node, const std::string& where) {
   if (const auto value = node.value_exact<std::string>()) return *value;
   if (const auto value = node.value_exact<bool>()) return *value ? "true" : "false";
   if (const auto value = node.value_exact<std::int64_t>()) return std::to_string(*value);
   if (const auto value = node.value_exact<double>()) return fmt::format("{}", *value);
-  usage(where + ": must be a string, number, boolean or a list of them");
+  throw_usage(where + ": must be a string, number, boolean or a list of them");
 }
 
 int depth_of(const toml::node& node) {
@@ -35,11 +33,11 @@ std::string nested_text(const toml::node& node, int depth, const std::string& wh
   if (depth == 0) {
     const auto value = node.value<double>();
     if (!value || list != nullptr)
-      usage(where + ": must be nested lists of numbers of equal depth");
+      throw_usage(where + ": must be nested lists of numbers of equal depth");
     return fmt::format("{}", *value);
   }
   if (list == nullptr || depth > 3)
-    usage(where + ": must be nested lists of numbers of equal depth, at most three");
+    throw_usage(where + ": must be nested lists of numbers of equal depth, at most three");
   std::string text;
   for (const auto& part : *list)
     text += (text.empty() ? ""
@@ -78,12 +76,15 @@ void require_values(const std::vector<Option>& options, const std::vector<std::s
                               : i + 1 < arguments.size() ? arguments[i + 1]
                                                          : "";
     if (value.empty() || (apart && option_of(options, value) != nullptr))
-      usage(fmt::format("'{}' requires a value; give one, or leave the option out", arguments[i]));
+      throw_usage(
+          fmt::format("'{}' requires a value; give one, or leave the option out", arguments[i]));
     if (apart) ++i;
   }
 }
 
 }  // namespace
+
+void throw_usage(const std::string& message) { throw Error(ExitCode::usage, message); }
 
 std::string environment_name(const std::string& option) {
   std::string name = "TESSERA_" + option;
@@ -195,17 +196,17 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ConversionError& error) {
-    usage(fmt::format("{}; pass the option alone, or with =true or =false", error.what()));
+    throw_usage(fmt::format("{}; pass the option alone, or with =true or =false", error.what()));
   } catch (const CLI::ParseError& error) {
-    usage(error.what());
+    throw_usage(error.what());
   }
   if (passes_on_rest_) parsed.rest = app.remaining();
   for (const std::string& extra : passes_on_rest_ ? std::vector<std::string>{} : app.remaining()) {
     if (!extra.starts_with("--"))
-      usage(fmt::format("unexpected argument '{}'; see tessera {} --help", extra, command_));
+      throw_usage(fmt::format("unexpected argument '{}'; see tessera {} --help", extra, command_));
     const std::string name = extra.substr(2, extra.find('=') - 2);
-    usage(fmt::format("unknown option --{}{}; see tessera {} --help", name,
-                      suggestion(name, names()), command_));
+    throw_usage(fmt::format("unknown option --{}{}; see tessera {} --help", name,
+                            suggestion(name, names()), command_));
   }
   for (const Option& option : options_) {
     if (option.kind == Kind::flag && app.count(flag_of(option)) > 0) {
@@ -250,7 +251,7 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
     if (at.line == 0)
       throw Error(ExitCode::missing_input,
                   fmt::format("'{}' cannot be read: {}", file, error.description()));
-    usage(fmt::format("{}:{}:{}: {}", file, at.line, at.column, error.description()));
+    throw_usage(fmt::format("{}:{}:{}: {}", file, at.line, at.column, error.description()));
   }
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
@@ -258,9 +259,10 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
         fmt::format("{}:{}:{}", file, key.source().begin.line, key.source().begin.column);
     const Option* option = find(name);
     if (name == "config")
-      usage(where + ": 'config' is not allowed in a config file; name files with --config only");
+      throw_usage(where +
+                  ": 'config' is not allowed in a config file; name files with --config only");
     if (option == nullptr) {
-      usage(fmt::format("{}: unknown key '{}'{}", where, name, suggestion(name, names())));
+      throw_usage(fmt::format("{}: unknown key '{}'{}", where, name, suggestion(name, names())));
     }
     if (parsed.lists.contains(name)) continue;
     std::vector<std::string> values;
@@ -275,9 +277,9 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
                       where + ": " + name);
     } else if (const toml::array* list = node.as_array()) {
       for (const auto& value : *list) add(value);
-      if (values.empty()) usage(where + ": " + name + " is an empty list");
+      if (values.empty()) throw_usage(where + ": " + name + " is an empty list");
       if (values.size() > 1 && !option->axis)
-        usage(where + ": " + name + " takes one value, not a list");
+        throw_usage(where + ": " + name + " takes one value, not a list");
     } else {
       add(node);
     }
@@ -292,7 +294,7 @@ std::vector<Values> OptionSet::points(const Parsed& parsed) const {
   for (const Option& option : options_) {
     const auto& values = parsed.lists.at(option.name);
     if (result.size() * values.size() > most)
-      usage(fmt::format(
+      throw_usage(fmt::format(
           "the sweep has at least {} points: at most {} are supported; use shorter lists or ranges",
           result.size() * values.size(), most));
     if (values.size() == 1) {

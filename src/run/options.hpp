@@ -78,6 +78,9 @@ struct Section {
   std::vector<const Option*> options;
 };
 
+/// Throws Error(usage) with the message.
+[[noreturn]] void throw_usage(const std::string& message);
+
 /// Options of one sub-command.
 class OptionSet {
  public:

@@ -76,7 +76,7 @@ void start_as_expected() {
 }
 
 /// Returns the largest number of threads asked for; 0 if none.
-int most_threads(const Parsed& parsed) {
+int most_threads_of(const Parsed& parsed) {
   const auto threads = parsed.lists.find("threads");
   int most = 0;
   if (threads != parsed.lists.end())
@@ -158,7 +158,7 @@ void understand_command(const Command& command, const Arguments& arguments, Invo
     return;
   }
   if (parsed.lists.contains("stall-limit")) task.stall_limit = parsed.real("stall-limit");
-  if (command.runs != RankScope::on_one) task.most_threads = most_threads(parsed);
+  if (command.runs != RankScope::on_one) task.most_threads = most_threads_of(parsed);
   require_threads(task.most_threads);
   answer().begin(screen_of(parsed));
   answer_options(command.options, parsed);

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "dist/sort/algorithms.hpp"
+#include "dist/sort/grain.hpp"
 #include "dist/sort/ties.hpp"
 #include "kernels/sort/records.hpp"
 #include "machine/buffer.hpp"
@@ -20,8 +21,6 @@ namespace tessera::dist::sort {
 namespace {
 
 using Index = std::uint64_t;
-
-constexpr index_t grain = 1 << 16;  // elements of one task
 
 template <class F>
 void for_each_index(index_t n, int threads, const F& f) {

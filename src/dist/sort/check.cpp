@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "dist/sort/grain.hpp"
 #include "dist/sort/neighbours.hpp"
 #include "dist/sort/sort.hpp"
 #include "kernels/sort/variants.hpp"
@@ -27,8 +28,6 @@ using tessera::sort::Bits;
 using tessera::sort::Content;
 using tessera::sort::Inspection;
 using tessera::sort::Pair;
-
-constexpr index_t grain = 1 << 16;  // elements of one task
 
 /// Returns the number of borders between ranks with keys out of order; first and last are this
 /// rank's keys as ordered bits.

@@ -10,8 +10,8 @@
 namespace tessera::dist::sort {
 namespace {
 
-constexpr index_t at_once = 1024;   // rows of a block
-constexpr index_t grain = 1 << 13;  // bytes of flags (eight rows each) of one task
+constexpr index_t at_once = 1024;         // rows of a block
+constexpr index_t flags_grain = 1 << 13;  // bytes of flags (eight rows each) of one task
 constexpr index_t rows_of_byte = 8;
 
 [[nodiscard]] bool any_equal(const unsigned char* equal, index_t n) {
@@ -163,10 +163,11 @@ void OrderOfRows::look_at(const KeyColumn& sorted) {
   const auto row = [&](index_t j) { return sorted.data + std::max<index_t>(0, j) * sorted.step(); };
   expect({{sorted.form, sorted.order}}, sorted.step(), row(n - 1));
   machine::parallel(threads_, [&] {
-    machine::parallel_for(0, ceil_div(n, rows_of_byte), grain, [&](index_t begin, index_t end) {
-      const index_t first = begin * rows_of_byte;
-      look_at(row(first), row(first - 1), {first, std::min(n, end * rows_of_byte)});
-    });
+    machine::parallel_for(
+        0, ceil_div(n, rows_of_byte), flags_grain, [&](index_t begin, index_t end) {
+          const index_t first = begin * rows_of_byte;
+          look_at(row(first), row(first - 1), {first, std::min(n, end * rows_of_byte)});
+        });
   });
 }
 
@@ -176,12 +177,13 @@ void OrderOfRows::look_up(const KeyColumn& column) {
   const index_t last = n > 0 ? static_cast<index_t>(permutation_.back()) : 0;
   expect({{column.form, column.order}}, column.step(), column.data + last * column.step());
   machine::parallel(threads_, [&] {
-    machine::parallel_for(0, ceil_div(n, rows_of_byte), grain, [&](index_t begin, index_t end) {
-      look({begin * rows_of_byte, std::min(n, end * rows_of_byte)},
-           [&](index_t word, layout::Range some, std::uint64_t* to) {
-             words_at_and_before(column, word, permutation_, some, to);
-           });
-    });
+    machine::parallel_for(0, ceil_div(n, rows_of_byte), flags_grain,
+                          [&](index_t begin, index_t end) {
+                            look({begin * rows_of_byte, std::min(n, end * rows_of_byte)},
+                                 [&](index_t word, layout::Range some, std::uint64_t* to) {
+                                   words_at_and_before(column, word, permutation_, some, to);
+                                 });
+                          });
   });
 }
 

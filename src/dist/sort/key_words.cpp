@@ -7,14 +7,13 @@
 #include <cstring>
 #include <mutex>
 
+#include "dist/sort/grain.hpp"
 #include "kernels/sort/verify.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::dist::sort {
 namespace {
-
-constexpr index_t grain = 1 << 16;  // rows of one task
 
 /// Returns the first `bytes` of a string (at most 8) as a big-endian number, padded with zeros.
 std::uint64_t big_endian(const std::byte* string, index_t bytes) {

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "dist/sort/grain.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::dist::sort {
 namespace {
-
-constexpr index_t grain = 1 << 16;  // rows of one task
 
 /// Returns the last index of the nearest lower rank with any rows; -1 if there are none.
 index_t index_before(const mpi::Communicator& comm, std::span<const std::uint64_t> permutation) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "dist/sort/grain.hpp"
 #include "kernels/sort/row_moves.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
@@ -17,8 +18,6 @@ namespace tessera::dist::sort {
 namespace {
 
 using Index = std::uint64_t;
-
-constexpr index_t grain = 1 << 16;  // elements of one task
 
 /// Calls f(begin, end) for pieces of [0, n), in parallel.
 template <class F>

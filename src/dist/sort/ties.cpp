@@ -19,27 +19,28 @@ namespace {
 using layout::Range;
 using tessera::sort::Pair;
 
-constexpr index_t bits = 64;              // rows of a word of bits
-constexpr index_t grain = bits << 8;      // rows of one task
-constexpr index_t most_across = 1 << 18;  // rows of ties across ranks, of all ranks
+constexpr index_t word_rows = 64;               // rows of a word of bits
+constexpr index_t ties_grain = word_rows << 8;  // rows of one task
+constexpr index_t most_across = 1 << 18;        // rows of ties across ranks, of all ranks
 
 /// A bit per row: whether its digits so far equal those of the row before. A tie is a row without
 /// the bit and those behind it with the bit.
 class EqualRows {
  public:
   explicit EqualRows(index_t rows)
-      : rows_(rows), words_(static_cast<std::size_t>(ceil_div(rows, bits)), ~std::uint64_t{0}) {
+      : rows_(rows),
+        words_(static_cast<std::size_t>(ceil_div(rows, word_rows)), ~std::uint64_t{0}) {
     if (rows > 0) words_.front() &= ~std::uint64_t{1};
   }
 
   [[nodiscard]] bool any() const {
     return std::any_of(words_.begin(), words_.end(), [](std::uint64_t word) { return word != 0; });
   }
-  /// Clears the bits of those rows for which equal(row) is false; begin is a multiple of bits.
+  /// Clears the bits of those rows for which equal(row) is false; begin is a multiple of word_rows.
   template <class F>
   void keep(layout::Range rows, const F& equal) {
-    for (index_t begin = rows.begin; begin < rows.end; begin += bits) {
-      std::uint64_t& word = words_[static_cast<std::size_t>(begin / bits)];
+    for (index_t begin = rows.begin; begin < rows.end; begin += word_rows) {
+      std::uint64_t& word = words_[static_cast<std::size_t>(begin / word_rows)];
       for (std::uint64_t left = word; left != 0; left &= left - 1) {
         const index_t row = begin + std::countr_zero(left);
         if (row >= rows.end || !equal(row)) word ^= left & -left;
@@ -49,10 +50,10 @@ class EqualRows {
   /// Returns the first of the rows that has the bit, or has it not; their end if there is none.
   [[nodiscard]] index_t next(index_t row, index_t end, bool has) const {
     while (row < end) {
-      const std::uint64_t word = words_[static_cast<std::size_t>(row / bits)],
-                          rest = (has ? word : ~word) >> (row % bits);
+      const std::uint64_t word = words_[static_cast<std::size_t>(row / word_rows)],
+                          rest = (has ? word : ~word) >> (row % word_rows);
       if (rest != 0) return std::min(end, row + std::countr_zero(rest));
-      row = (row / bits + 1) * bits;
+      row = (row / word_rows + 1) * word_rows;
     }
     return end;
   }
@@ -60,7 +61,7 @@ class EqualRows {
   [[nodiscard]] index_t end_of_tie(index_t row) const { return next(row + 1, rows_, false); }
   /// Returns the first row of that row's tie.
   [[nodiscard]] index_t begin_of_tie(index_t row) const {
-    while ((words_[static_cast<std::size_t>(row / bits)] >> (row % bits) & 1) != 0) --row;
+    while ((words_[static_cast<std::size_t>(row / word_rows)] >> (row % word_rows) & 1) != 0) --row;
     return row;
   }
 
@@ -112,8 +113,8 @@ class Ties {
   template <class F>
   void in_pieces(const F& f) const {
     machine::parallel(how_.threads, [&] {
-      machine::parallel_for(0, ceil_div(rows_, grain), 1, [&](index_t piece, index_t) {
-        f(piece, Range{piece * grain, std::min(rows_, (piece + 1) * grain)});
+      machine::parallel_for(0, ceil_div(rows_, ties_grain), 1, [&](index_t piece, index_t) {
+        f(piece, Range{piece * ties_grain, std::min(rows_, (piece + 1) * ties_grain)});
       });
     });
   }
@@ -156,7 +157,7 @@ class Ties {
   /// Calls f(tie, number of tied rows before it); returns the number of tied rows.
   template <class F>
   index_t for_each_tie(const F& f) const {
-    std::vector<index_t> first(static_cast<std::size_t>(ceil_div(rows_, grain)) + 1, 0);
+    std::vector<index_t> first(static_cast<std::size_t>(ceil_div(rows_, ties_grain)) + 1, 0);
     in_pieces([&](index_t piece, Range rows) {
       index_t& count = first[static_cast<std::size_t>(piece) + 1];
       for_ties_in(rows, [&](Range tie) { count += tie.size(); });

@@ -15,9 +15,6 @@ using tessera::stencil::HaloPieces;
 constexpr index_t aligned = 64;  // elements: groups begin at multiples of cache lines
 constexpr int tag = 311;
 
-template <class T>
-constexpr auto size_of = static_cast<index_t>(sizeof(T));
-
 }  // namespace
 
 template <class T>

@@ -12,6 +12,9 @@
 
 namespace tessera::dist::stencil {
 
+template <class T>
+inline constexpr auto size_of = static_cast<index_t>(sizeof(T));
+
 using tessera::stencil::ResidentKernels;
 
 /// Exchanges the layers that some steps need. A kernel packs the data of a neighbour contiguously:

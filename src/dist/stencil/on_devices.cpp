@@ -23,9 +23,6 @@ using tessera::stencil::Part;
 using tessera::stencil::Tap;
 
 template <class T>
-constexpr auto size_of = static_cast<index_t>(sizeof(T));
-
-template <class T>
 DeviceKernel<T> kernel_of(const Method& method) {
   const Variant* const row =
       method.kernel != nullptr ? method.kernel : tessera::stencil::best_device();
