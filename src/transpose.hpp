@@ -6,5 +6,6 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 #if __has_include("mpi/communicator.hpp")  // not installed by a build without MPI
+#include "dist/transpose/permute_plan.hpp"
 #include "dist/transpose/transpose.hpp"
 #endif

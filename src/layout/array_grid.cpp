@@ -142,6 +142,34 @@ Distribution::Distribution(const ArrayGrid& grid, std::size_t row_axes, index_t 
   }
 }
 
+Segments segments(const ArrayGrid& grid, std::size_t axis, index_t rank) {
+  const auto at = std::ranges::find(grid.ranks, rank);
+  index_t place = grid.ranks.empty() ? rank : at - grid.ranks.begin();
+  if (place >= places(grid.axes)) return {};
+  for (std::size_t d = grid.axes.size() - 1; d > axis; --d) place /= grid.axes[d].size();
+  const AxisParts& cut = grid.axes[axis];
+  return cut.parts[static_cast<std::size_t>(place % cut.size())];
+}
+
+ArrayGrid permuted(const ArrayGrid& grid, const std::vector<std::size_t>& axes) {
+  ArrayGrid result;
+  for (const std::size_t axis : axes) result.axes.push_back(grid.axes[axis]);
+  std::vector<index_t> stride(axes.size(), 1), step(axes.size(), 1);  // of places, by axis of grid
+  for (std::size_t d = axes.size() - 1; d > 0; --d) {
+    stride[d - 1] = stride[d] * grid.axes[d].size();
+    step[axes[d - 1]] = step[axes[d]] * grid.axes[axes[d]].size();
+  }
+  result.ranks.resize(static_cast<std::size_t>(places(grid.axes)));
+  for (index_t place = 0; place < places(grid.axes); ++place) {
+    index_t there = 0;
+    for (std::size_t d = 0; d < axes.size(); ++d)
+      there += place / stride[d] % grid.axes[d].size() * step[d];
+    result.ranks[static_cast<std::size_t>(there)] =
+        grid.ranks.empty() ? place : grid.ranks[static_cast<std::size_t>(place)];
+  }
+  return result;
+}
+
 std::size_t fewest_segments(const ArrayGrid& a, const ArrayGrid& b) {
   std::size_t best = 1;
   double least = 0;

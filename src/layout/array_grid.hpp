@@ -29,6 +29,13 @@ struct ArrayGrid {
   std::vector<index_t> ranks = {};  ///< by place, the last axis fastest; empty: 0, 1, 2, ...
 };
 
+/// Returns the indices of one axis that a rank holds; none for a rank without a place.
+[[nodiscard]] Segments segments(const ArrayGrid& grid, std::size_t axis, index_t rank);
+
+/// Returns the grid of the array with its axes permuted: axis k of the result is axis axes[k], and
+/// every rank keeps its elements. Precondition: a permutation.
+[[nodiscard]] ArrayGrid permuted(const ArrayGrid& grid, const std::vector<std::size_t>& axes);
+
 /// Returns for two grids of one array the row_axes with which their matrices have the fewest
 /// segments. Precondition: at least two axes.
 [[nodiscard]] std::size_t fewest_segments(const ArrayGrid& a, const ArrayGrid& b);

@@ -120,14 +120,7 @@ Cut::Cut(const Ranks& ranks, std::vector<index_t> shape, const std::vector<index
 }
 
 layout::Segments Cut::segments(std::size_t axis) const {
-  const auto at = std::ranges::find(grid_.ranks, rank_);
-  index_t place = grid_.ranks.empty() ? rank_ : at - grid_.ranks.begin();
-  index_t places = 1;
-  for (const layout::AxisParts& each : grid_.axes) places *= each.size();
-  if (place >= places) return {};
-  for (std::size_t d = grid_.axes.size() - 1; d > axis; --d) place /= grid_.axes[d].size();
-  const layout::AxisParts& cut = grid_.axes[axis];
-  return cut.parts[static_cast<std::size_t>(place % cut.size())];
+  return layout::segments(grid_, axis, rank_);
 }
 
 py::tuple Cut::local_shape() const {

@@ -79,20 +79,22 @@ void turn_slices(const Rearrangement& task, const std::byte* from, std::byte* to
 }  // namespace
 
 void require_permutation(std::span<const index_t> shape, std::span<const int> axes) {
-  require_argument(axes.size() == shape.size() && axes.size() <= max_rank, "axes",
-                   fmt::format("has {} elements: must be {}, as in the array, and at most {}",
+  // Messages are formatted where they are thrown: plans execute this without allocating.
+  const auto refuse = [](const char* argument, const std::string& problem) {
+    throw Error::of_argument(argument, problem);
+  };
+  if (axes.size() != shape.size() || axes.size() > max_rank)
+    refuse("axes", fmt::format("has {} elements: must be {}, as in the array, and at most {}",
                                axes.size(), shape.size(), max_rank));
   bool seen[max_rank] = {};
   for (const int axis : axes) {
-    const bool once = axis >= 0 && axis < static_cast<int>(axes.size()) && !seen[axis];
-    require_argument(once, "axes",
-                     fmt::format("is {{{}}}: must have each of 0 .. {} once", fmt::join(axes, ", "),
+    if (axis < 0 || axis >= static_cast<int>(axes.size()) || seen[axis])
+      refuse("axes", fmt::format("is {{{}}}: must have each of 0 .. {} once", fmt::join(axes, ", "),
                                  axes.size() - 1));
     seen[axis] = true;
   }
   for (const index_t extent : shape)
-    require_argument(extent >= 0, "shape",
-                     fmt::format("has an extent of {}: must be at least 0", extent));
+    if (extent < 0) refuse("shape", fmt::format("has an extent of {}: must be at least 0", extent));
 }
 
 Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t bytes) {
@@ -134,12 +136,12 @@ Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t 
 void permute(std::span<const index_t> shape, std::span<const int> axes, index_t bytes,
              const std::byte* from, std::byte* to, const Tuning& tuning) {
   require_permutation(shape, axes);
-  require_argument(bytes >= 1, "bytes", fmt::format("is {}: must be at least 1", bytes));
+  if (bytes < 1) throw Error::of_argument("bytes", fmt::format("is {}: must be at least 1", bytes));
   for (const index_t extent : shape) {
     if (extent == 0) return;
   }
-  require_argument(from != nullptr && to != nullptr && from != to, "to",
-                   "must be separate from 'from', and neither may be null");
+  if (from == nullptr || to == nullptr || from == to)
+    throw Error::of_argument("to", "must be separate from 'from', and neither may be null");
   const Merged m = merge(shape, axes, bytes);
   machine::parallel(threads_of(tuning), [&] {
     const Rearrangement task = rearrangement(m);

@@ -1,0 +1,201 @@
+// A permutation is a relayout to the grid of b, of which the axes are permuted here: one message a
+// pair of ranks. Where b has the axes of a in two groups exchanged, the relayout transposes.
+
+#include "dist/transpose/permute_plan.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/error.hpp"
+#include "dist/relayout/relayout.hpp"
+#include "kernels/transpose/permute.hpp"
+#include "machine/buffer.hpp"
+
+namespace tessera::dist::transpose {
+namespace {
+
+using layout::ArrayGrid;
+using relayout::LocalArray;
+using relayout::Relayout;
+
+struct Unit16 {
+  std::uint64_t words[2];
+};
+
+/// Returns the largest unit that relayouts move elements of `bytes` bytes in.
+index_t unit_of(index_t bytes) {
+  return std::min<index_t>(bytes & -bytes, static_cast<index_t>(sizeof(Unit16)));
+}
+
+std::vector<index_t> extents(const ArrayGrid& grid) {
+  std::vector<index_t> all;
+  for (const layout::AxisParts& axis : grid.axes) all.push_back(axis.extent);
+  return all;
+}
+
+void check(const Permutation& p) {
+  require_argument(p.bytes >= 1, "bytes", fmt::format("is {}: must be at least 1", p.bytes));
+  require_argument(!p.a.axes.empty(), "a", "has no axes: must have at least 1");
+  const std::vector<index_t> shape = extents(p.a);
+  tessera::transpose::require_permutation(shape, p.axes);
+  require_argument(p.b.axes.size() == shape.size(), "b",
+                   fmt::format("has {} axes: must have {}, as a", p.b.axes.size(), shape.size()));
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    const index_t wanted = shape[static_cast<std::size_t>(p.axes[k])];
+    require_argument(p.b.axes[k].extent == wanted, "b",
+                     fmt::format("has {} indices in axis {}: must have {}, as axis {} of a",
+                                 p.b.axes[k].extent, k, wanted, p.axes[k]));
+  }
+}
+
+/// Returns the grid with elements of `bytes` bytes as a last axis of units, if they are several.
+ArrayGrid in_units(ArrayGrid grid, index_t bytes) {
+  if (bytes > unit_of(bytes)) grid.axes.push_back(layout::replicated(bytes / unit_of(bytes), 1));
+  return grid;
+}
+
+/// Returns how many leading axes of a are the last ones of b, if b is a rotation of a's axes; 0 for
+/// other permutations.
+std::size_t rotated(std::span<const int> axes) {
+  const std::size_t n = axes.size();
+  const auto first = static_cast<std::size_t>(axes.front());
+  for (std::size_t k = 0; k < n; ++k)
+    if (static_cast<std::size_t>(axes[k]) != (first + k) % n) return 0;
+  return first;
+}
+
+/// Returns the columns of a rank's share of a matrix.
+index_t leading(const layout::Distribution& matrix, index_t rank) {
+  return std::max<index_t>(1, matrix.local_box(rank, 0).cols.end);
+}
+
+}  // namespace
+
+struct PermutePlan::State {
+  State(const mpi::Communicator& comm, const Permutation& p, int threads)
+      : unit(unit_of(p.bytes)), bytes(p.bytes), axes(p.axes.begin(), p.axes.end()) {
+    check(p);
+    [[maybe_unused]] const layout::Distribution grid_fits(p.b, 1, comm.size());
+    tuning.threads = threads;
+    const index_t rank = comm.rank();
+    std::vector<std::size_t> back(axes.size());  // the axis of b that is axis d of a
+    for (std::size_t k = 0; k < axes.size(); ++k) back[static_cast<std::size_t>(axes[k])] = k;
+    const ArrayGrid there = permuted(p.b, back);
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      shape.push_back(count(segments(there, d, rank)));
+      a_elements = (d == 0 ? 1 : a_elements) * count(segments(p.a, d, rank));
+    }
+    b_elements = 1;
+    for (const index_t extent : shape) b_elements *= extent;
+    const std::size_t turned = unit == bytes ? rotated(axes) : 0;
+    is_direct = turned > 0 || std::is_sorted(axes.begin(), axes.end());
+    const ArrayGrid from = in_units(p.a, bytes);
+    const ArrayGrid to = turned > 0 ? p.b : in_units(there, bytes);
+    const std::size_t rows = turned > 0              ? turned
+                             : from.axes.size() == 1 ? 1
+                                                     : layout::fewest_segments(from, to);
+    const std::size_t to_rows = turned > 0 ? axes.size() - turned : rows;
+    const Relayout matrix{{from, rows, comm.size()},
+                          turned > 0 ? relayout::Op::transpose : relayout::Op::none,
+                          {to, to_rows, comm.size()}};
+    a_leading = leading(matrix.a, rank);
+    to_leading = leading(matrix.b, rank);
+    moves.emplace(comm, std::span(&matrix, 1), unit, threads);
+    stays = !is_direct && moves->sent_bytes() == 0 && moves->received_bytes() == 0;
+    for (std::size_t d = 0; d < axes.size(); ++d)
+      stays = stays && segments(p.a, d, rank) == segments(there, d, rank);
+    // A rank whose share stays takes part in no message: it permutes what is in a.
+    if (!is_direct && !stays) between = machine::Buffer<std::byte>(b_elements * bytes);
+  }
+
+  template <class T>
+  void relay(const std::byte* from, std::byte* to) {
+    const LocalArray<const T> source{reinterpret_cast<const T*>(from), a_leading};
+    const LocalArray<T> target{reinterpret_cast<T*>(to), to_leading};
+    const relayout::Memory<T> memory{std::span(&source, 1), std::span(&target, 1)};
+    moves->start<T>(std::span(&memory, 1));
+  }
+  void relay(const std::byte* from, std::byte* to) {
+    switch (unit) {
+      case 1:
+        return relay<std::uint8_t>(from, to);
+      case 2:
+        return relay<std::uint16_t>(from, to);
+      case 4:
+        return relay<std::uint32_t>(from, to);
+      case 8:
+        return relay<std::uint64_t>(from, to);
+      default:
+        return relay<Unit16>(from, to);
+    }
+  }
+
+  /// Permutes the axes of this rank's share of b, which is at `from` in the order of a.
+  void permute(const std::byte* from) {
+    if (b_elements == 0) return;
+    const Timer timer;
+    tessera::transpose::permute(shape, axes, bytes, from, b, tuning);
+    own.add("permute", timer.seconds());
+  }
+
+  index_t unit, bytes;
+  std::vector<int> axes;
+  std::vector<index_t> shape;  ///< of what this rank permutes, by axis of a
+  index_t a_elements = 1, b_elements = 1, a_leading = 1, to_leading = 1;
+  bool is_direct = false;  ///< the relayout writes b
+  bool stays = false;      ///< nothing of this rank is moved to another
+  std::optional<relayout::Plan> moves;
+  machine::Buffer<std::byte> between;
+  tessera::transpose::Tuning tuning;
+  std::byte* b = nullptr;  ///< of the execution that is started
+  bool started = false;
+  mpi::Phases own;
+};
+
+PermutePlan::PermutePlan(const mpi::Communicator& comm, const Permutation& permutation, int threads)
+    : state_(std::make_unique<State>(comm, permutation, threads)) {}
+PermutePlan::PermutePlan(PermutePlan&&) noexcept = default;
+PermutePlan& PermutePlan::operator=(PermutePlan&&) noexcept = default;
+PermutePlan::~PermutePlan() = default;
+
+void PermutePlan::start(const std::byte* a, std::byte* b) {
+  State& s = *state_;
+  require(!s.started, ExitCode::usage, "start: the plan is started already; call wait first");
+  const auto require_array = [](const std::byte* data, index_t elements, const char* name) {
+    if (data == nullptr && elements > 0)
+      throw Error::of_argument(name, fmt::format("is null: must have {} elements", elements));
+  };
+  require_array(a, s.a_elements, "a");
+  require_array(b, s.b_elements, "b");
+  s.b = b;
+  s.started = true;
+  if (s.stays) return s.permute(a);
+  s.relay(a, s.is_direct ? b : s.between.data());
+}
+
+void PermutePlan::wait() {
+  State& s = *state_;
+  require(s.started, ExitCode::usage, "wait: the plan is not started; call start first");
+  s.started = false;
+  if (s.stays) return;
+  s.moves->wait();
+  if (!s.is_direct) s.permute(s.between.data());
+}
+
+index_t PermutePlan::a_elements() const { return state_->a_elements; }
+index_t PermutePlan::b_elements() const { return state_->b_elements; }
+index_t PermutePlan::sent_bytes() const { return state_->moves->sent_bytes(); }
+index_t PermutePlan::buffer_bytes() const {
+  return state_->moves->buffer_bytes() + state_->between.size();
+}
+
+mpi::Phases PermutePlan::phases() const {
+  mpi::Phases all = state_->own;
+  for (const auto& [name, seconds] : state_->moves->phases().seconds()) all.add(name, seconds);
+  return all;
+}
+
+}  // namespace tessera::dist::transpose
