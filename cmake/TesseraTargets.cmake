@@ -7,8 +7,8 @@ if(TESSERA_WERROR)
 endif()
 add_library(tessera_flags INTERFACE)
 target_compile_options(tessera_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wswitch-enum
-  ${errors} -ffp-contract=off>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wswitch-enum
+  $<$<NOT:$<BOOL:${TESSERA_TOGETHER}>>:-Wshadow> ${errors} -ffp-contract=off>)
 # g++ 12 warns of overlapping copies inside std::string where there are none (GCC bug 105651).
 target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 # CMake 3.25.1 silently drops CMAKE_CUDA_STANDARD 20 with nvcc 13.

@@ -76,6 +76,11 @@ template <class T>
   return {static_cast<T*>(data), shape.outer(), shape.inner(), ld};
 }
 
+/// The factors of products in a call, of the element type; null: 1 and 0.
+struct Factors {
+  const void *alpha, *beta;
+};
+
 /// Returns the factor at `value`, or `otherwise` for nullptr.
 template <class T>
 [[nodiscard]] T factor_of(const void* value, double otherwise) {

@@ -50,10 +50,6 @@ products::Method product_method(const Context& context, const Options& options) 
   return method;
 }
 
-struct Factors {
-  const void *alpha, *beta;
-};
-
 template <class T>
 void multiply(const Context& context, const Operand& a, const Operand& b, const Factors& factors,
               const Home& c, void* into, const products::Method& method) {

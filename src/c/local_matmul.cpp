@@ -10,7 +10,7 @@
 namespace tessera::c {
 namespace {
 
-struct Operand {
+struct LocalOperand {
   const char* name;
   const void* data;
   index_t ld;
@@ -18,7 +18,8 @@ struct Operand {
   Shape shape;
 };
 
-Operand operand(const char* name, const void* data, index_t ld, matmul::Op op, const Shape& shape) {
+LocalOperand operand(const char* name, const void* data, index_t ld, matmul::Op op,
+                     const Shape& shape) {
   const bool turned = matmul::turns(op);
   return {name,
           data,
@@ -47,22 +48,18 @@ void multiply(matmul::Gemm<T> g, const char* options) {
   machine::parallel(team, [&] { (kernel == nullptr ? matmul::best() : *kernel)(g); });
 }
 
-struct Factors {
-  const void *alpha, *beta;
-};
-
 template <class T>
-void product(const Operand& a, const Operand& b, const Factors& factors, void* c, index_t ldc,
-             const Shape& shape, const char* options) {
+void product(const LocalOperand& a, const LocalOperand& b, const Factors& factors, void* c,
+             index_t ldc, const Shape& shape, const char* options) {
   constexpr auto size = static_cast<index_t>(sizeof(T));
   const Extent written = extent_of(c, ldc, shape, size);
-  for (const Operand* x : {&a, &b}) {
+  for (const LocalOperand* x : {&a, &b}) {
     expect_matrix(x->name, x->data, x->ld, x->shape, size);
     refuse_overlap("c", written, x->name, extent_of(x->data, x->ld, x->shape, size));
   }
   expect_matrix("c", c, ldc, shape, size);
   const bool swapped = shape.storage == Storage::columns;
-  const Operand &left = swapped ? b : a, &right = swapped ? a : b;
+  const LocalOperand &left = swapped ? b : a, &right = swapped ? a : b;
   multiply(matmul::Gemm<T>{.alpha = factor_of<T>(factors.alpha, 1),
                            .a = view_of<T>(left.data, left.ld, left.shape),
                            .op_a = left.op,
@@ -85,8 +82,8 @@ int tessera_matmul(int order, int type, int op_a, int op_b, int64_t m, int64_t n
     expect_extent(m, "m");
     expect_extent(n, "n");
     expect_extent(k, "k");
-    const Operand left = operand("a", a, lda, op_of(op_a, "op_a"), {m, k, storage});
-    const Operand right = operand("b", b, ldb, op_of(op_b, "op_b"), {k, n, storage});
+    const LocalOperand left = operand("a", a, lda, op_of(op_a, "op_a"), {m, k, storage});
+    const LocalOperand right = operand("b", b, ldb, op_of(op_b, "op_b"), {k, n, storage});
     dispatch_number(type, [&](auto t) {
       product<typename decltype(t)::type>(left, right, {alpha, beta}, c, ldc, {m, n, storage},
                                           options);

@@ -22,7 +22,7 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 
 /// Returns the names of the direct members of a group, in order of their creation if the group
 /// tracks it.
-std::vector<std::string> names_in(hid_t group) {
+std::vector<std::string> links_of(hid_t group) {
   std::vector<std::string> names;
   const auto collect = [](hid_t, const char* link, const H5L_info_t*, void* into) -> herr_t {
     static_cast<std::vector<std::string>*>(into)->emplace_back(link);
@@ -119,7 +119,7 @@ bool is_null(hid_t dataset) {
 void add_members(hid_t group, const DatasetName& name, const std::string& prefix, TableInfo& table,
                  const LookAtColumn& look) {
   const std::string folder = name.path.ends_with('/') ? name.path : name.path + "/";
-  for (const std::string& link : names_in(group)) {
+  for (const std::string& link : links_of(group)) {
     const Handle member(H5Oopen(group, link.c_str(), H5P_DEFAULT), H5Oclose);
     const H5I_type_t type = member >= 0 ? H5Iget_type(member) : H5I_BADID;
     if (type == H5I_DATASET && !is_null(member)) {

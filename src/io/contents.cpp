@@ -108,7 +108,7 @@ Json attribute_of(hid_t dataset, const char* name) {
   return std::vector<double>(numbers.begin(), numbers.begin() + count);
 }
 
-herr_t keep_scale(hid_t, unsigned, hid_t scale, void* names) {
+herr_t add_scale_path(hid_t, unsigned, hid_t scale, void* names) {
   std::array<char, 4096> path{};
   if (H5Iget_name(scale, path.data(), path.size()) > 0)
     static_cast<std::vector<std::string>*>(names)->emplace_back(path.data());
@@ -116,12 +116,12 @@ herr_t keep_scale(hid_t, unsigned, hid_t scale, void* names) {
 }
 
 /// Returns the paths of the dimension scales of each dimension; empty if there is none.
-Json scales_of(hid_t dataset, std::size_t dimensions) {
+Json scale_paths(hid_t dataset, std::size_t dimensions) {
   Json all = Json::array();
   bool any = false;
   for (unsigned d = 0; d < dimensions; ++d) {
     std::vector<std::string> names;
-    H5DSiterate_scales(dataset, d, nullptr, keep_scale, &names);
+    H5DSiterate_scales(dataset, d, nullptr, add_scale_path, &names);
     any = any || !names.empty();
     all.push_back(names);
   }
@@ -145,7 +145,7 @@ void describe(hid_t dataset, const DatasetName& name, const LookAtDataset& look,
   for (const char* attribute : shown_attributes)
     if (has_attribute(dataset, attribute))
       one["attributes"][attribute] = attribute_of(dataset, attribute);
-  one["scales"] = scales_of(dataset, info.shape.size());
+  one["scales"] = scale_paths(dataset, info.shape.size());
   look(dataset, info, name);
 }
 

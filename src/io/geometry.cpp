@@ -64,7 +64,7 @@ void shift(Geometry& geometry, const Vector& steps) {
 bool has_data(hid_t file, const std::string& group, hid_t dataset) {
   if (H5Lexists(file, group.c_str(), H5P_DEFAULT) <= 0) return false;
   const Handle data(H5Gopen2(file, group.c_str(), H5P_DEFAULT), H5Gclose);
-  return data >= 0 && !names_in(data, dataset).empty();
+  return data >= 0 && !image_names(data, dataset).empty();
 }
 
 std::optional<Image> image_of(hid_t dataset) {
@@ -126,7 +126,7 @@ Geometry permuted(const Geometry& from, const std::vector<int>& order) {
 
 }  // namespace
 
-std::vector<std::string> names_in(hid_t group, hid_t object) {
+std::vector<std::string> image_names(hid_t group, hid_t object) {
   struct Found {
     H5O_info_t object{};
     std::vector<std::string> names;

@@ -22,7 +22,7 @@ struct Geometry {
 };
 
 /// Returns the names of the hard links of a group to an object.
-[[nodiscard]] std::vector<std::string> names_in(hid_t group, hid_t object);
+[[nodiscard]] std::vector<std::string> image_names(hid_t group, hid_t object);
 
 /// Returns the geometry of an output whose input is data of an image (of VTKHDF), of which it keeps
 /// dimensions in space only: selected and permuted as the data, so that every value stays at its

@@ -28,7 +28,7 @@ bool locks_are_used() {
   return use == nullptr || (std::strcmp(use, "FALSE") != 0 && std::strcmp(use, "0") != 0);
 }
 
-std::string text_of(const struct stat& status) {
+std::string stamp_of(const struct stat& status) {
   return fmt::format("{} {} {} {}.{:09}", status.st_dev, status.st_ino, status.st_size,
                      status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
@@ -89,7 +89,7 @@ void leave_image(hid_t file, hid_t dataset) {
     return;
   const Handle group(H5Gopen2(file, fields, H5P_DEFAULT), H5Gclose);
   if (group < 0) return;
-  for (const std::string& name : names_in(group, dataset))
+  for (const std::string& name : image_names(group, dataset))
     h5_check_rc(H5Ldelete(group, name.c_str(), H5P_DEFAULT), not_created,
                 "fields of the VTK image cannot be removed");
 }
@@ -207,12 +207,12 @@ void Guest::lock_out_writers() {
   struct stat status {};
   require(fstat(writers_.descriptor, &status) == 0, ExitCode::io,
           fmt::format("status of '{}' cannot be read", name_));
-  state_ = text_of(status);
+  state_ = stamp_of(status);
 }
 
 std::string Guest::state_of(const std::string& file) {
   struct stat status {};
-  return stat(file.c_str(), &status) == 0 ? text_of(status) : std::string();
+  return stat(file.c_str(), &status) == 0 ? stamp_of(status) : std::string();
 }
 
 void Guest::copy_to(const std::string& partial) {

@@ -75,8 +75,8 @@ void warn_not_synced(const std::string& directory, int error) {
       directory, std::strerror(error)));
 }
 
-constexpr std::size_t piece_bytes = std::size_t{1}
-                                    << 30;  // Linux transfers less than 2 GiB per call
+constexpr std::size_t call_bytes = std::size_t{1}
+                                   << 30;  // Linux transfers less than 2 GiB per call
 constexpr index_t hint_bytes = index_t{1} << 20;
 
 }  // namespace
@@ -93,7 +93,7 @@ RawFile::~RawFile() { close(descriptor_); }
 void RawFile::write_at(index_t offset, std::span<const std::byte> data) const {
   while (!data.empty()) {
     const auto written =
-        pwrite(descriptor_, data.data(), std::min(data.size(), piece_bytes), offset);
+        pwrite(descriptor_, data.data(), std::min(data.size(), call_bytes), offset);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       fail(written < 0 ? errno : EIO,
@@ -107,7 +107,7 @@ void RawFile::write_at(index_t offset, std::span<const std::byte> data) const {
 
 void RawFile::read_at(index_t offset, std::span<std::byte> data) const {
   while (!data.empty()) {
-    const auto got = pread(descriptor_, data.data(), std::min(data.size(), piece_bytes), offset);
+    const auto got = pread(descriptor_, data.data(), std::min(data.size(), call_bytes), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) fail(got < 0 ? errno : EIO, fmt::format("'{}' cannot be read back", path_));
     offset += got;

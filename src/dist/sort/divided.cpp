@@ -14,13 +14,6 @@ using buckets::Plan;
 using buckets::State;
 using Key = DividedSort::Key;
 
-template <class T>
-auto in_bytes(T* data, index_t count) {
-  using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
-  const index_t bytes = count * static_cast<index_t>(sizeof(T));
-  return MatrixView<Byte>{reinterpret_cast<Byte*>(data), 1, bytes, bytes};
-}
-
 constexpr index_t plans_bytes = (exchange_rounds + 1) * static_cast<index_t>(sizeof(Plan));
 
 }  // namespace

@@ -13,6 +13,14 @@
 
 namespace tessera::dist::sort {
 
+/// Returns elements as a row of bytes, as copies to and from devices take them.
+template <class T>
+auto in_bytes(T* data, index_t count) {
+  using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+  const index_t bytes = count * static_cast<index_t>(sizeof(T));
+  return MatrixView<Byte>{reinterpret_cast<Byte*>(data), 1, bytes, bytes};
+}
+
 class DividedSort {
  public:
   using Key = std::uint64_t;

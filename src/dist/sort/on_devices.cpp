@@ -38,13 +38,6 @@ index_t rounds_of(const mpi::DeviceExchange& exchange, index_t total) {
   return exchange.reaches() && 2 * ranks <= most_parts && total / ranks >= 1024 ? 2 : 1;
 }
 
-template <class B>
-auto in_bytes(B* data, index_t count) {
-  using Byte = std::conditional_t<std::is_const_v<B>, const std::byte, std::byte>;
-  const index_t bytes = count * static_cast<index_t>(sizeof(B));
-  return MatrixView<Byte>{reinterpret_cast<Byte*>(data), 1, bytes, bytes};
-}
-
 constexpr index_t digits_bytes =
     most_bounds * digit_values * static_cast<index_t>(sizeof(std::uint64_t));
 constexpr index_t cursors_bytes = 2 * most_parts * static_cast<index_t>(sizeof(std::uint64_t));

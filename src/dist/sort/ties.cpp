@@ -25,9 +25,9 @@ constexpr index_t most_across = 1 << 18;        // rows of ties across ranks, of
 
 /// A bit per row: whether its digits so far equal those of the row before. A tie is a row without
 /// the bit and those behind it with the bit.
-class EqualRows {
+class TiedRows {
  public:
-  explicit EqualRows(index_t rows)
+  explicit TiedRows(index_t rows)
       : rows_(rows),
         words_(static_cast<std::size_t>(ceil_div(rows, word_rows)), ~std::uint64_t{0}) {
     if (rows > 0) words_.front() &= ~std::uint64_t{1};
@@ -247,7 +247,7 @@ class Ties {
   mpi::Phases& phases_;
   index_t rows_;
   std::vector<bool> joined_;  // of a rank: with the one before
-  std::optional<EqualRows> equal_;
+  std::optional<TiedRows> equal_;
 };
 
 }  // namespace

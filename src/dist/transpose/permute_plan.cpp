@@ -36,7 +36,7 @@ std::vector<index_t> extents(const ArrayGrid& grid) {
   return all;
 }
 
-void check(const Permutation& p) {
+void check(const ArrayPermutation& p) {
   require_argument(p.bytes >= 1, "bytes", fmt::format("is {}: must be at least 1", p.bytes));
   require_argument(!p.a.axes.empty(), "a", "has no axes: must have at least 1");
   const std::vector<index_t> shape = extents(p.a);
@@ -75,7 +75,7 @@ index_t leading(const layout::Distribution& matrix, index_t rank) {
 }  // namespace
 
 struct PermutePlan::State {
-  State(const mpi::Communicator& comm, const Permutation& p, int threads)
+  State(const mpi::Communicator& comm, const ArrayPermutation& p, int threads)
       : unit(unit_of(p.bytes)), bytes(p.bytes), axes(p.axes.begin(), p.axes.end()) {
     check(p);
     [[maybe_unused]] const layout::Distribution grid_fits(p.b, 1, comm.size());
@@ -155,7 +155,8 @@ struct PermutePlan::State {
   mpi::Phases own;
 };
 
-PermutePlan::PermutePlan(const mpi::Communicator& comm, const Permutation& permutation, int threads)
+PermutePlan::PermutePlan(const mpi::Communicator& comm, const ArrayPermutation& permutation,
+                         int threads)
     : state_(std::make_unique<State>(comm, permutation, threads)) {}
 PermutePlan::PermutePlan(PermutePlan&&) noexcept = default;
 PermutePlan& PermutePlan::operator=(PermutePlan&&) noexcept = default;

@@ -15,7 +15,7 @@ namespace tessera::dist::transpose {
 
 /// The permutation b[i[axes[0]], i[axes[1]], ...] = a[i[0], i[1], ...] between two grids of ranks:
 /// axis k of b is axis axes[k] of a. A share is one array, its last axis fastest, without gaps.
-struct Permutation {
+struct ArrayPermutation {
   layout::ArrayGrid a;  ///< replicas hold what the others hold
   std::span<const int> axes;
   layout::ArrayGrid b;
@@ -29,7 +29,7 @@ class PermutePlan {
   /// Plans, and allocates buffer_bytes(). Throws Error(usage) naming the argument if axes is no
   /// permutation, extents or grids do not match, or there are more than 6 axes; on all ranks alike.
   /// Local.
-  PermutePlan(const mpi::Communicator& comm, const Permutation& permutation,
+  PermutePlan(const mpi::Communicator& comm, const ArrayPermutation& permutation,
               int threads = machine::default_threads());
   PermutePlan(PermutePlan&&) noexcept;
   PermutePlan& operator=(PermutePlan&&) noexcept;

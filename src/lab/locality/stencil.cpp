@@ -19,9 +19,9 @@ using Element = Traced<double>;
 using Sweep = stencil::Sweep<Element>;
 using Kernel = void (*)(const Sweep&, const stencil::Tuning&);
 
-constexpr index_t cache_line = 64;
+constexpr index_t line_bytes = 64;
 constexpr index_t margin =
-    cache_line / index_t{sizeof(double)};  // vector kernels read up to a line beyond a row
+    line_bytes / index_t{sizeof(double)};  // vector kernels read up to a line beyond a row
 
 /// Allocates a field whose rows begin at lines, with ghosts and a line of margin around.
 GridView<Element> level(Tracer& tracer, const char* name, const Problem& p,

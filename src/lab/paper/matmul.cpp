@@ -117,7 +117,7 @@ void run_tiles(Meter& meter, Request& r) {
 }
 
 /// Sums of whole numbers of at most 6 in magnitude are exact in f32 below 2^24.
-void check_ladder(const Request& r) {
+void check(const Request& r) {
   constexpr index_t most = index_t{1} << 21;
   require(r.problem.k <= most, ExitCode::usage,
           fmt::format("--k {} is too large on paper: must be at most {}", r.problem.k, most));
@@ -125,7 +125,7 @@ void check_ladder(const Request& r) {
 
 /// The CUDA kernel has tiles of 16 and 32; its template has any that a block can hold.
 void check_tiles(const Request& r) {
-  check_ladder(r);
+  check(r);
   require(r.problem.tile <= 32, ExitCode::usage,
           fmt::format("--tile {} exceeds a block of 32 x 32 threads", r.problem.tile));
 }
@@ -133,9 +133,9 @@ void check_tiles(const Request& r) {
 }  // namespace
 
 std::vector<PaperKernel> matmul_kernels() {
-  std::vector<PaperKernel> rows{{"matmul", "cuda_naive", 30, 32, run<Walk::rows>, check_ladder},
-                                {"matmul", "cuda_column", 32, 32, run<Walk::column>, check_ladder},
-                                {"matmul", "cuda_zigzag", 30, 32, run<Walk::zigzag>, check_ladder},
+  std::vector<PaperKernel> rows{{"matmul", "cuda_naive", 30, 32, run<Walk::rows>, check},
+                                {"matmul", "cuda_column", 32, 32, run<Walk::column>, check},
+                                {"matmul", "cuda_zigzag", 30, 32, run<Walk::zigzag>, check},
                                 {"matmul", "cuda_tiled", 32, 32, run_tiles, check_tiles}};
   rows.push_back(register_kernel());
   return rows;

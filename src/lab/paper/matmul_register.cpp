@@ -189,7 +189,7 @@ void run(Meter& meter, Request& r) {
   run_typed<double>(meter, r);
 }
 
-void check_register(const Request& r) {
+void check(const Request& r) {
   const index_t vector = 16 / r.problem.element_bytes;
   require(r.problem.n % vector == 0 && r.problem.k % vector == 0, ExitCode::usage,
           fmt::format("cuda_register runs on paper with rows of whole vectors: --n and --k must be "
@@ -199,6 +199,6 @@ void check_register(const Request& r) {
 
 }  // namespace
 
-PaperKernel register_kernel() { return {"matmul", "cuda_register", 160, 166, run, check_register}; }
+PaperKernel register_kernel() { return {"matmul", "cuda_register", 160, 166, run, check}; }
 
 }  // namespace tessera::paper

@@ -202,7 +202,7 @@ void run_tiled(Meter& meter, Request& r) {
   with_sweep(meter, r, [&](auto& sweep) { point_of_tile(meter, sweep); });
 }
 
-void check_sweep(const Request& r) {
+void check(const Request& r) {
   const Stencil s = stencil::named_stencil(r.problem.stencil, 2);
   require(!s.two_levels() && s.rule == stencil::Rule::linear, ExitCode::usage,
           fmt::format("stencil '{}' cannot run on paper: must be a weighted sum of one time level",
@@ -212,10 +212,10 @@ void check_sweep(const Request& r) {
 }  // namespace
 
 std::vector<PaperKernel> stencil_kernels() {
-  return {{"stencil", "cuda_naive", 39, 40, run_naive, check_sweep},
-          {"stencil", "cuda_tiled", 39, 40, run_tiled, check_sweep},
-          {"stencil", "cuda_column", 39, 40, run_walk<Order::column>, check_sweep},
-          {"stencil", "cuda_zigzag", 39, 40, run_walk<Order::zigzag>, check_sweep}};
+  return {{"stencil", "cuda_naive", 39, 40, run_naive, check},
+          {"stencil", "cuda_tiled", 39, 40, run_tiled, check},
+          {"stencil", "cuda_column", 39, 40, run_walk<Order::column>, check},
+          {"stencil", "cuda_zigzag", 39, 40, run_walk<Order::zigzag>, check}};
 }
 
 }  // namespace tessera::paper

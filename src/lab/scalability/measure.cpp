@@ -73,7 +73,7 @@ class Costs {
 // For strands at least this long on average, in seconds, the system call that reads the thread's
 // CPU time is negligible; on a busy machine it is the lesser error well below that.
 constexpr double long_strand = 20e-6, long_enough = 0.5e-6;
-constexpr double busy_share = 0.01;  // share of its time that the thread waited for a core
+constexpr double busy = 0.01;  // share of its time that the thread waited for a core
 
 /// Returns the minimum work and spans over several recordings, since noise only adds. The first one
 /// determines the clock.
@@ -87,7 +87,7 @@ WorkSpan record(const Program& program, int processors, double burden, index_t r
   };
   const double waited = machine::seconds_waited();
   WorkSpan least = once(machine::Recorder::steady_nanoseconds);
-  const bool is_busy = machine::seconds_waited() - waited > busy_share * least.work;
+  const bool is_busy = machine::seconds_waited() - waited > busy * least.work;
   const double strand = least.work / static_cast<double>(3 * least.forks + 1);
   const bool own_time = strand > (is_busy ? long_enough : long_strand);
   if (own_time) least = once(machine::Recorder::thread_nanoseconds);

@@ -11,11 +11,11 @@
 
 namespace tessera::scalability {
 
-constexpr double told_share = 0.03;  // larger shares of waiting are reported
+constexpr double busy = 0.03;  // larger shares of waiting are reported
 
 std::string SpeedupForecast::place() const {
   if (std::isnan(measured.median)) return "";
-  if (measured.high < least()) return measured.waited > told_share ? "busy" : "below";
+  if (measured.high < least()) return measured.waited > busy ? "busy" : "below";
   return measured.low > bounds.upper ? "above" : "between";
 }
 
@@ -59,7 +59,7 @@ std::vector<std::string> sentences(const Program& program,
                               program.growth,
                               human_number(forecasts.back().found.parallelism() / program.theory)));
   for (const SpeedupForecast& f : forecasts) {
-    if (f.measured.waited > told_share)
+    if (f.measured.waited > busy)
       all.push_back(
           fmt::format("the machine was busy: {} threads waited {:.0f} % of their time for a core",
                       f.processors, 100 * f.measured.waited));

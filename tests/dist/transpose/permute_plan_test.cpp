@@ -194,7 +194,7 @@ TEST(PermutePlan, NamesTheArgumentThatIsWrong) {
   const auto even = [&](index_t rows, index_t cols) {
     return ArrayGrid{{layout::in_shares({rows, comm.size()}), layout::in_shares({cols, 1})}};
   };
-  const auto problem = [&](const Permutation& permutation) -> std::string {
+  const auto problem = [&](const ArrayPermutation& permutation) -> std::string {
     try {
       const PermutePlan plan(comm, permutation);
     } catch (const Error& error) {
