@@ -24,6 +24,15 @@ std::vector<std::string> workloads() {
   return names;
 }
 
+/// Returns the kernels that use --tile: tiles, leaves, and the thresholds of forkjoin.
+std::vector<std::string> tiled_kernels() {
+  std::vector<std::string> names{"tiled", "transposed_tiled", "recursive", "cuda_tiled"};
+  for (const lab::TracedKernel& row : lab::traced_kernels()) {
+    if (row.workload == "forkjoin") names.emplace_back(row.kernel);
+  }
+  return names;
+}
+
 run::Option size(const char* name, const char* fallback, const char* help, const char* group) {
   return {.name = name,
           .kind = Kind::integer,
@@ -62,10 +71,12 @@ void add_problem(run::OptionSet& set) {
   set.add(size("tile", "0",
                "Set the edge of tiles and of leaves of recursive. Also the threshold of forkjoin; "
                "0: the default of the kernel.",
-               "Problem"));
+               "Problem"))
+      .users = {"kernel", tiled_kernels()};
   set.add(size("column-width", "0",
                "Set the column width of column and zigzag. 0: the default of the kernel.",
-               "Problem"));
+               "Problem"))
+      .users = {"kernel", {"column", "zigzag", "cuda_column", "cuda_zigzag"}};
   set.add(size("range", "0",
                "Set the number of distinct keys of a sort. 0: all bits (counting sorts: 65536).",
                "Problem"));
@@ -83,13 +94,14 @@ void add_caches(run::OptionSet& set) {
   set.add({.name = "cache",
            .fallback = "32KiB:8,1MiB:16",
            .help = "Set the levels of the simulated cache. BYTES:WAYS, 8 ways by default, full: "
-                   "fully associative; or here: the caches of this machine.",
+                   "fully associative; or here: the caches of this machine. Each is simulated "
+                   "alone and behind those before it.",
            .group = "Caches",
            .value = "LEVELS"});
   set.add({.name = "line",
            .kind = Kind::bytes,
            .fallback = "64",
-           .help = "Set the bytes of a cache line",
+           .help = "Set the bytes of a cache line. Those of a page (4096) make the cache a TLB.",
            .group = "Caches",
            .axis = true,
            .low = 1,

@@ -8,8 +8,10 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "base/text.hpp"
+#include "run/uses.hpp"
 
 namespace tessera::run {
 namespace {
@@ -309,6 +311,22 @@ std::vector<Values> OptionSet::points(const Parsed& parsed) const {
       }
     }
     result = std::move(extended);
+  }
+  return without_idle(std::move(result), parsed);
+}
+
+std::vector<Values> OptionSet::without_idle(std::vector<Values> points,
+                                            const Parsed& parsed) const {
+  std::set<std::string> seen;
+  std::vector<Values> result;
+  for (Values& point : points) {
+    for (const Option& option : options_) {
+      if (parsed.lists.at(option.name).size() == 1 || uses(point, option)) continue;
+      point.set(option.name, parsed.lists.at(option.name).front());
+    }
+    std::string all;
+    for (const Option& option : options_) all += point.text(option.name) + '\n';
+    if (seen.insert(std::move(all)).second) result.push_back(std::move(point));
   }
   return result;
 }

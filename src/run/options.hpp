@@ -109,7 +109,9 @@ class OptionSet {
   /// file:line:column for TOML.
   [[nodiscard]] Parsed parse(const std::vector<std::string>& arguments) const;
 
-  /// Returns the points of the product of the axes, the last declared axis varying fastest.
+  /// Returns the points of the product of the axes, the last declared axis varying fastest. An
+  /// option is no axis for values of another one that do not use it (Users): it keeps its first
+  /// value.
   [[nodiscard]] std::vector<Values> points(const Parsed& parsed) const;
 
   /// Returns a line for each option given as a flag that no point of the sweep uses.
@@ -124,6 +126,8 @@ class OptionSet {
 
  private:
   [[nodiscard]] const Option* find(const std::string& name) const;
+  [[nodiscard]] std::vector<Values> without_idle(std::vector<Values> points,
+                                                 const Parsed& parsed) const;
   [[nodiscard]] std::vector<std::string> names() const;
   /// Returns the help requested by arguments -h, --help [all | GROUP]; empty: none. Throws
   /// Error(usage).

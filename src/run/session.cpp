@@ -22,6 +22,7 @@
 #include "run/limiter.hpp"
 #include "run/measured_text.hpp"
 #include "run/provenance.hpp"
+#include "run/uses.hpp"
 
 namespace tessera::run {
 namespace {
@@ -48,12 +49,6 @@ std::vector<double> kernel_seconds(const mpi::Communicator& comm, const Measured
   const bool any =
       std::any_of(result.begin(), result.end(), [](double seconds) { return seconds > 0; });
   return any ? result : std::vector<double>{};
-}
-
-io::Value number_of(const Option& option, const Values& point) {
-  if (option.kind == Kind::integer) return point.integer(option.name);
-  if (option.kind == Kind::bytes) return point.bytes(option.name);
-  return point.real(option.name);
 }
 
 /// Removes the first `threads=`, those asked for (may be 0), from a key; it ends with those that
@@ -88,10 +83,10 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
   asks_repetitions_ = parsed.sources.at("repetitions") == "flag";
   const std::set<std::string> shown = {"m", "n", "k", "threads"};  // columns of every table
   for (const Option& option : options.options()) {
-    const bool number =
-        option.kind == Kind::integer || option.kind == Kind::real || option.kind == Kind::bytes;
+    const bool in_a_column = option.kind == Kind::integer || option.kind == Kind::real ||
+                             option.kind == Kind::bytes || option.kind == Kind::choice;
     const auto list = parsed.lists.find(option.name);
-    if (number && option.identity && list != parsed.lists.end() && list->second.size() > 1 &&
+    if (in_a_column && option.identity && list != parsed.lists.end() && list->second.size() > 1 &&
         !shown.contains(option.name))
       swept_.push_back(option);
   }
@@ -241,7 +236,7 @@ std::vector<Ceiling> Session::machine_rows() const {
   return result;
 }
 
-/// Returns the swept numbers that are not among the columns.
+/// Returns the swept options that are not among the columns.
 std::vector<io::Cell> Session::swept_cells(const Values& point, const Measured& measured) const {
   std::vector<io::Cell> result;
   for (const Option& option : swept_) {
@@ -249,7 +244,7 @@ std::vector<io::Cell> Session::swept_cells(const Values& point, const Measured& 
     std::replace(name.begin(), name.end(), '-', '_');
     const bool there = std::any_of(measured.columns.begin(), measured.columns.end(),
                                    [&](const io::Cell& cell) { return cell.column == name; });
-    if (!there) result.push_back({std::move(name), number_of(option, point), ""});
+    if (!there) result.push_back({std::move(name), swept_value(point, option), ""});
   }
   return result;
 }

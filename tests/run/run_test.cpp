@@ -247,6 +247,22 @@ TEST(Options, WhatNoPointUsesIsTold) {
   unsetenv("TESSERA_TILE");
 }
 
+TEST(Options, AnOptionIsNoAxisOfVariantsThatIgnoreIt) {
+  OptionSet set = make();
+  set.add({.name = "tile",
+           .kind = Kind::integer,
+           .fallback = "4",
+           .axis = true,
+           .users = {"kernel", {"tiled"}}});
+  std::vector<std::string> keys;
+  for (const auto& point :
+       set.points(set.parse({"--n", "5,7", "--kernel", "naive,tiled", "--tile", "2,8,16"})))
+    keys.push_back(point.text("n") + point.text("kernel") + point.text("tile"));
+  EXPECT_EQ(keys, (std::vector<std::string>{"5naive2", "5tiled2", "5tiled8", "5tiled16", "7naive2",
+                                            "7tiled2", "7tiled8", "7tiled16"}));
+  EXPECT_EQ(set.points(set.parse({"--kernel", "naive", "--tile", "2,8"})).size(), 1U);
+}
+
 TEST(Options, KeyHoldsTheIdentityOnly) {
   const OptionSet set = make();
   const auto point = set.points(set.parse({"--quick", "--n", "5"})).front();
