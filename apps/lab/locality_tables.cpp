@@ -100,8 +100,8 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
                a.theorem->fitted ? "up to that size" : "at every size");
     return;
   }
-  fmt::print("  at most 25 % above the theorem from {} lines up: Z = {:.1f} L^2\n", fit.tall_from,
-             static_cast<double>(fit.tall_from) / line);
+  fmt::print("  at most 25 % above the theorem in tall caches, from {} lines up: Z = {:.1f} L^2\n",
+             fit.tall_from, static_cast<double>(fit.tall_from) / line);
 }
 
 void print_caches(const lab::Analysis& a) {

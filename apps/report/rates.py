@@ -12,6 +12,7 @@ INTERVAL = "Medians of the repetitions; whiskers are 95 % confidence intervals o
 
 
 FAILED = "FAILED"  # its check
+PROBLEM = ("stencil", "shape", "steps", "input", "op", "m", "n", "k")  # type: a choice of method
 
 
 def failed(point):
@@ -68,11 +69,18 @@ def draw_bars(axes, rows, units, ceiling=None):
     axes.set_axisbelow(True)
 
 
+def same_problem(point, other):
+    """Returns whether two points compute the same: a 9 x 9 box has no ratio to a 3 x 3 box."""
+    return all(point.config.get(name, "") == other.config.get(name, "") for name in PROBLEM)
+
+
 def references(points):
-    """Returns the point that each is compared with, None for none: the first; for a probe of the
-    memory with a remedy the same probe without, "conflict" for "conflict_padded"."""
+    """Returns the point that each is compared with, None for none: the first of the same problem;
+    for a probe of the memory with a remedy the same probe without, "conflict" for
+    "conflict_padded"."""
     if "probe" not in points[0].config:
-        return [None, *points[:1] * (len(points) - 1)]
+        first = [next(p for p in points if same_problem(point, p)) for point in points]
+        return [None if one is point else one for one, point in zip(first, points)]
     return [max((p for p in points if str(point.config["probe"]).startswith(
         f"{p.config['probe']}_")), key=lambda p: len(p.config["probe"]), default=None)
             for point in points]

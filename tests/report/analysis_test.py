@@ -188,6 +188,12 @@ class Others(made.Case):
         self.assertRegex(lines.title, "by tile: .*tiled")
         self.assertNotIn("naive", lines.title)
 
+    def test_variants_are_compared_with_the_first_of_the_same_problem(self):
+        points = [results.Point("", {"kernel": kernel, "stencil": stencil}, {"rate": 1.0}, {}, ())
+                  for stencil in ("box3x3", "box9x9") for kernel in ("naive", "tiled", "column")]
+        self.assertEqual([None if one is None else points.index(one)
+                          for one in rates.references(points)], [None, 0, 0, None, 3, 3])
+
     def test_probes_of_memory_are_compared_with_those_without_the_remedy(self):
         names = ("cold", "cold_prefetched", "conflict", "conflict_padded")
         path = write(self.path("probes.h5"), [row("cpu", options={"probe": name}, rate=rate)
