@@ -33,6 +33,7 @@ using run::RankScope;
   COMMAND(info, "files.md") \
   COMMAND(list, "getting_started.md") \
   COMMAND(machine, "performance.md") COMMAND(verify, "files.md") \
+  COMMAND(study, "laboratory.md") \
   COMMAND(report, "results.md") COMMAND(compare, "results.md") \
   COMMAND(rerun, "results.md") COMMAND(export, "results.md") \
   COMMAND(doctor, "troubleshooting.md") COMMAND(slurm, "clusters.md") \

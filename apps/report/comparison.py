@@ -17,6 +17,7 @@ COLOURS = {"SAME": "#0072B2", "FASTER": "#009E73", "SLOWER": "#D55E00", "AMBIGUO
 class Comparison:
     """Two files, or runs of them, point by point."""
     title = "comparison"
+    study = None
 
     def __init__(self, words, tolerance):
         self.words, self.tolerance = words, tolerance

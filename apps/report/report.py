@@ -27,6 +27,7 @@ import scaling
 import speedup
 import tables
 import timeline
+import verdicts
 
 TOLERANCE = 0.05  # of compare, too
 IN_PAGE = ("kernel", "probe")  # columns of a page, also where all points agree
@@ -62,6 +63,7 @@ class Section:
         self.runs, self.merged, self.traced, self.ordered, self.fields = [], [], [], [], []
         self.papers, self.studies = [], []
         self.every_traced = []  # of all sections: their traffic
+        self.study = None       # (study, outcomes) of a figure of the literature
 
     def pictures(self):
         for run in self.merged:
@@ -85,6 +87,10 @@ class Section:
     def tables(self, always=tables.ALWAYS):
         """Yields (heading, rows of texts) of every table. The one of all points has the columns
         `always` even where all points agree."""
+        if self.study:
+            study, outcomes = self.study
+            figure = f"{study.figure} ({study.machine})".replace("; ", ", ")
+            yield f"verdicts: {figure}: {verdicts.verdict_of(outcomes)}", verdicts.table(outcomes)
         for run in self.merged:
             medians = tables.side_by_side(run.points)
             if medians and not run.scalability:
@@ -159,9 +165,11 @@ def print_tables(runs, sections):
         if run.scalability:
             print(speedup.text(run.scalability))
     for section in sections:
+        if section.study:
+            print(verdicts.text(*section.study))
         for heading, rows in section.tables():
             answer.add_table(heading, rows)
-            if "all points" not in heading and "bounds and" not in heading:
+            if not any(part in heading for part in ("all points", "bounds and", "verdicts:")):
                 print(f"{heading}\n{tables.fitted(rows)}")
 
 
@@ -219,8 +227,9 @@ def write_page(sections, title, html, folder, is_own):
             files.append((os.path.join(folder, one.name + ".png"), style.png_of(figure)))
             if one.in_page:
                 drawn.append((one, style.svg_of(figure, one.name)))
-        text = page.pictures(drawn) + "".join(page.folded(heading, rows)
-                                              for heading, rows in section.tables(IN_PAGE))
+        folded = [page.folded(heading, rows) for heading, rows in section.tables(IN_PAGE)]
+        above = 1 if section.study else 0  # the verdicts
+        text = "".join(folded[:above]) + page.pictures(drawn) + "".join(folded[above:])
         parts.append((section.title, text + (page.folded("runs", provenance(section), 8)
                                              if section.runs else "")))
     if is_own:
@@ -273,6 +282,10 @@ def everything(arguments):
     fields = [field.read(word) for word in arguments.files if field.split(word)]
     found = read([word for word in arguments.files if not field.split(word)])
     sections = sections_of(*found, fields, arguments.tolerance)
+    studies = verdicts.of_files(dict.fromkeys(pick.split(word)[0] for word in arguments.files
+                                              if not field.split(word)))
+    for section in sections:
+        section.study = studies.get(section.title)
     print_tables(found[0], sections)
     return sections
 

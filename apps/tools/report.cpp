@@ -1,4 +1,5 @@
-// Commands implemented by scripts in report/: they only read results and print, and need no MPI.
+// Commands implemented by scripts in report/: they read results and print, or run other commands,
+// and need no MPI.
 
 #include <fmt/core.h>
 #include <sys/mman.h>
@@ -77,23 +78,28 @@ int run_script(std::vector<std::string> words) {
 struct Script {
   std::string name;       ///< in report/
   std::string modules;    ///< required Python modules
-  std::size_t files = 1;  ///< minimum number of files
+  std::size_t files = 1;  ///< minimum number of results files; 0: it takes none
   bool draws = false;     ///< requires matplotlib unless --text
 };
+
+/// Throws Error if results files lack.
+void check_files(const run::OptionSet& set, const run::Parsed& parsed, const Script& script) {
+  const std::vector<std::string>& files = parsed.lists.at("files");
+  require(!files.front().empty() && files.size() >= script.files, ExitCode::usage,
+          fmt::format("{} required; see tessera {} --help",
+                      script.files == 1 ? "a results file is" : "two results files are",
+                      set.command()));
+  for (const std::string& file : files) {
+    require(io::file_exists(file_of(file)), ExitCode::missing_input,
+            "file '" + file_of(file) + "' does not exist; check the path");
+  }
+}
 
 Command script_command(run::OptionSet set, const Script& script) {
   const run::OptionSet declared = set;
   return {std::move(set),
           [script, declared](const run::Parsed& parsed, const Arguments&, ExitCode& code) -> Body {
-            const std::vector<std::string>& files = parsed.lists.at("files");
-            require(!files.front().empty() && files.size() >= script.files, ExitCode::usage,
-                    fmt::format("{} required; see tessera {} --help",
-                                script.files == 1 ? "a results file is" : "two results files are",
-                                declared.command()));
-            for (const std::string& file : files) {
-              require(io::file_exists(file_of(file)), ExitCode::missing_input,
-                      "file '" + file_of(file) + "' does not exist; check the path");
-            }
+            if (script.files > 0) check_files(declared, parsed, script);
             const bool draws = script.draws && parsed.lists.at("text").front() != "true";
             std::vector<std::string> words{
                 find_python(script.modules + (draws ? " matplotlib" : "")),
@@ -230,6 +236,45 @@ Command rerun_command() {
            .group = "Run"});
   add_verdict(set);
   return script_command(std::move(set), {"rerun.py", "h5py numpy"});
+}
+
+Command study_command() {
+  run::OptionSet set("study", "Run figures of the literature and print verdicts",
+                     {"tessera study --list", "tessera study --all --budget 30min",
+                      "tessera study column_iteration   # all of a source",
+                      "tessera study literature/transpose_bound mine.toml",
+                      "tessera report studies/*/*.h5    # verdicts, pictures and tables"});
+  set.add({.name = "studies",
+           .help = "Select studies. SOURCE, SOURCE/FIGURE or FILE.toml with a table [study].",
+           .group = "Data",
+           .value = "STUDY",
+           .positional = true,
+           .many = true});
+  set.add({.name = "all", .kind = run::Kind::flag, .help = "Select all studies", .group = "Data"});
+  set.add({.name = "list",
+           .kind = run::Kind::flag,
+           .help = "List the studies with their figures and stop",
+           .group = "Output"});
+  set.add({.name = "budget",
+           .help = "Stop after a time: 90s, 30min, 1h. The cheapest run first; the same command "
+                   "continues where it stopped.",
+           .group = "Run",
+           .value = "TIME"});
+  set.add({.name = "results",
+           .fallback = "studies",
+           .help = "Keep results in a folder. DIR/SOURCE/FIGURE.h5, .toml and .txt (its lines); "
+                   "studies with finished results there are not run again.",
+           .group = "Data",
+           .value = "DIR"});
+  set.add({.name = "again",
+           .kind = run::Kind::flag,
+           .help = "Run studies again that --results already holds",
+           .group = "Run"});
+  set.add({.name = "dry-run",
+           .kind = run::Kind::flag,
+           .help = "Print the commands and stop (dry run)",
+           .group = "Run"});
+  return script_command(std::move(set), {"study.py", "h5py numpy", 0});
 }
 
 Command export_command() {

@@ -259,6 +259,7 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
     const std::string name(key.str());
     const std::string where =
         fmt::format("{}:{}:{}", file, key.source().begin.line, key.source().begin.column);
+    if (name == "study" && node.is_table()) continue;  // read by tessera study
     const Option* option = find(name);
     if (name == "config")
       throw_usage(where +

@@ -33,6 +33,7 @@ RUNS = {
     "list": (),
     "machine": ("--show",),
     "verify": ("c0.h5",),
+    "study": ("apod/divergence_quiz",),
     "report": ("r.h5", "--text"),
     "compare": ("r.h5", "r.h5"),
     "rerun": ("r.h5", "--dry-run"),

@@ -6,8 +6,8 @@ import re
 import tessera
 
 COMMANDS = ("matmul", "transpose", "stencil", "sort", "locality", "scalability", "forkjoin",
-            "memory", "info", "list", "machine", "verify", "report", "compare", "rerun", "export",
-            "doctor", "slurm", "help")
+            "memory", "info", "list", "machine", "verify", "study", "report", "compare", "rerun",
+            "export", "doctor", "slurm", "help")
 
 
 class Help(tessera.Case):
