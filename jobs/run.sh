@@ -96,7 +96,7 @@ job_transpose() {
     --results $folder/results.h5
   draw_report $folder
   files+=("$folder/by_channel.h5" "the spectra transposed" "$folder/results.h5" "its timings")
-  local study=configs/studies/transpose_naive_vs_cache_oblivious.toml
+  local study=configs/studies/tutorial/transpose_naive_vs_cache_oblivious.toml
   next+=("$program transpose --config $study --results results/study.h5")
 }
 
@@ -165,7 +165,7 @@ PYTHON
   draw_report $folder
   files+=("$folder/events.h5" "input: a table of events"
     "$folder/sorted.h5" "the events in order" "$folder/results.h5" "its timings")
-  next+=("$program sort --config configs/studies/counting_sort.toml --results results/study.h5")
+  next+=("$program sort --config configs/studies/tutorial/counting_sort.toml --results results/study.h5")
 }
 
 case ${1:-} in

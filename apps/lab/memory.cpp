@@ -89,7 +89,7 @@ run::OptionSet memory_options() {
                      {"tessera memory --probe conflict,conflict_padded",
                       "tessera memory --probe false_sharing --stride 8,16,32,64,128 --threads 2",
                       "tessera memory --probe capacity,capacity_blocked --size 256KiB,1MiB,4MiB",
-                      "tessera memory --config configs/studies/five_misses.toml --results m.h5",
+                      "tessera memory --config configs/studies/tutorial/five_misses.toml",
                       "tessera memory --kernel cuda_copy_offset --offset 0:32",
                       "tessera memory --kernel cuda_reduce_interleaved,cuda_reduce,cuda_read"});
   add_walk(set);
