@@ -12,7 +12,8 @@ INTERVAL = "Medians of the repetitions; whiskers are 95 % confidence intervals o
 
 
 FAILED = "FAILED"  # its check
-PROBLEM = ("stencil", "shape", "steps", "input", "op", "m", "n", "k")  # type: a choice of method
+# Columns of what is computed; the type is a choice of method.
+PROBLEM = ("stencil", "shape", "steps", "input", "op", "m", "n", "k")
 
 
 def failed(point):

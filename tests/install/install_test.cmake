@@ -31,6 +31,7 @@ if(LAUNCH)
   run(${prefix}/bin/tessera --version)
   run(${prefix}/bin/tessera list)
   foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.toml
+          share/tessera/configs/studies/tutorial/five_misses.toml
           share/tessera/jobs/env.sh share/tessera/jobs/launch.sh
     include/tessera/tessera.hpp include/tessera/tessera_scalapack.h
     include/tessera/tessera.h include/tessera/tessera.f90

@@ -7,7 +7,6 @@ from made import SCRATCH
 
 import figures
 import formulas
-import results
 import verdicts
 
 HEAD = '''title = "Figure"
