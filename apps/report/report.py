@@ -7,6 +7,7 @@ import argparse
 import os
 
 import answer
+import atlas
 import compare
 import comparison
 import field
@@ -34,17 +35,17 @@ IN_PAGE = ("kernel", "probe")  # columns of a page, also where all points agree
 
 
 def read(words):
-    """Returns the runs, the traced points, the simulated GPU points, those on paper and the
-    fork-join studies of all files, or of a run of a file."""
-    runs, traced, ordered, papers, studies = [], [], [], [], []
+    """Returns the runs, the traced points, the simulated GPU points, those on paper, the
+    fork-join studies and the atlases of all files, or of a run of a file."""
+    runs, traced, ordered, papers, studies, atlases = [], [], [], [], [], []
     for word in words:
         path, name = pick.split_run(word)
         found = pick.read(path, results.read, lambda path: locality.whole(locality.read(path)),
-                          gpu_order.read, on_paper.read, microscope.read)
+                          gpu_order.read, on_paper.read, microscope.read, atlas.read)
         mine = [run for run in found[0] if name in ("", run.name)]
-        points, on_gpu, paper, forks = ([one for one in part if name in ("", one.run)]
-                                        for part in found[1:])
-        if not any((mine, points, on_gpu, paper, forks)):
+        points, on_gpu, paper, forks, charts = (
+            [one for one in part if name in ("", one.run)] for part in found[1:])
+        if not any((mine, points, on_gpu, paper, forks, charts)):
             pick.fail(65, f"'{word}' holds no finished point; measure something with --results "
                           f"{path}")
         runs += mine
@@ -52,7 +53,8 @@ def read(words):
         ordered += on_gpu
         papers += paper
         studies += forks
-    return runs, traced, ordered, papers, studies
+        atlases += charts
+    return runs, traced, ordered, papers, studies, atlases
 
 
 class Section:
@@ -61,7 +63,7 @@ class Section:
     def __init__(self, title, tolerance):
         self.title, self.tolerance = title, tolerance
         self.runs, self.merged, self.traced, self.ordered, self.fields = [], [], [], [], []
-        self.papers, self.studies = [], []
+        self.papers, self.studies, self.atlases = [], [], []
         self.every_traced = []  # of all sections: their traffic
         self.study = None       # (study, outcomes) of a figure of the literature
 
@@ -80,6 +82,8 @@ class Section:
             yield one, "locality"
         for one in microscope.pictures(self.studies):
             yield one, "forkjoin"
+        for one in atlas.pictures(self.atlases):
+            yield one, "machine"
         for mine in self.fields:
             for one in field.pictures(mine):
                 yield one, self.title
@@ -119,6 +123,7 @@ class Section:
             yield "locality: in the order of a GPU's threads", gpu_order.table(self.ordered)
         yield from on_paper.tables(self.papers)
         yield from microscope.tables(self.studies)
+        yield from atlas.tables(self.atlases)
 
 
 def last_of(points):
@@ -132,7 +137,7 @@ def latest(points):
     return {(point.title, point.key): point for point in points}.values()
 
 
-def sections_of(runs, traced, ordered, papers, studies, fields, tolerance=TOLERANCE):
+def sections_of(runs, traced, ordered, papers, studies, atlases, fields, tolerance=TOLERANCE):
     found = {}
 
     def of(title):
@@ -149,6 +154,8 @@ def sections_of(runs, traced, ordered, papers, studies, fields, tolerance=TOLERA
         of(point.title).papers.append(point)
     for study in latest(studies):
         of(study.title).studies.append(study)
+    for one in atlases:
+        of(one.title).atlases.append(one)
     for one in fields:
         of(one.title).fields.append(one)
     for section in found.values():
@@ -269,6 +276,8 @@ def head(sections):
     studies = sum(len(section.studies) for section in sections if isinstance(section, Section))
     if studies:
         lines.append(many(studies, "fork-join computation"))
+    lines += [f"{one.host}: {one.processor}" for section in sections
+              if isinstance(section, Section) for one in section.atlases]
     failed = f'<p class="wrong">{many(wrong, "point")} FAILED the check</p>' if wrong else ""
     return "".join(f'<p class="quiet">{page.escape(line)}</p>' for line in lines) + failed
 

@@ -6,11 +6,13 @@
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "commands/command.hpp"
+#include "lab/atlas/atlas.hpp"
 #include "machine/gpu.hpp"
 #include "machine/isa.hpp"
 #include "machine/topology.hpp"
 #include "run/answer.hpp"
 #include "run/ceilings.hpp"
+#include "run/common_options.hpp"
 #include "run/device.hpp"
 #include "run/measure_ceilings.hpp"
 #include "run/provenance.hpp"
@@ -18,11 +20,12 @@
 namespace tessera::apps {
 namespace {
 
-run::OptionSet declare() {
+run::OptionSet machine_options() {
   run::OptionSet set(
       "machine", "Measure and print the peak rates of this machine",
       {"tessera machine", "mpirun -n 2 tessera machine  # latency and bandwidth of messages too",
-       "tessera machine --show       # stored peak rates"});
+       "tessera machine --show       # stored peak rates",
+       "tessera machine --atlas --results a.h5  # then: tessera report a.h5"});
   set.add({.name = "seconds",
            .kind = run::Kind::real,
            .fallback = "0.3",
@@ -34,6 +37,25 @@ run::OptionSet declare() {
            .kind = run::Kind::flag,
            .help = "Print stored peak rates without measuring",
            .group = "Measuring"});
+  set.add({.name = "atlas",
+           .kind = run::Kind::flag,
+           .help = "Measure latency and bandwidth, level by level. Pointer chases, bandwidth by "
+                   "working set and threads, lines between cores, atomics, tasks, messages between "
+                   "ranks, memories of a GPU; in less than 3 minutes.",
+           .group = "Atlas"});
+  set.add({.name = "largest",
+           .kind = run::Kind::bytes,
+           .help = "Set the largest working set. Default: four times the last-level cache, at most "
+                   "1 GiB.",
+           .group = "Atlas",
+           .low = 1 << 20,
+           .high = 1e12});
+  set.add({.name = "results",
+           .help = "Append the atlas to an HDF5 file. tessera report draws it.",
+           .group = "Atlas",
+           .value = "FILE"});
+  run::add_title(set);
+  set.lead_with({"show", "atlas", "results"});
   return set;
 }
 
@@ -98,7 +120,24 @@ ExitCode show(const mpi::Communicator& comm) {
   return ExitCode::ok;
 }
 
-Body prepare(const run::Parsed& parsed, const Arguments&, ExitCode&) {
+/// Throws Error(usage) for options that need --atlas.
+void refuse_idle(const run::Parsed& parsed) {
+  for (const char* option : {"largest", "results", "title"}) {
+    const std::string& source = parsed.sources.at(option);
+    require(source == "default" || source == "environment", ExitCode::usage,
+            fmt::format("--{} requires --atlas, which it belongs to", option));
+  }
+}
+
+Body prepare(const run::Parsed& parsed, const Arguments& arguments, ExitCode&) {
+  if (parsed.lists.at("atlas").front() == "true") {
+    require(parsed.lists.at("show").front() != "true", ExitCode::usage,
+            "--atlas conflicts with --show; drop one of them");
+    return [=](const mpi::Communicator& comm) {
+      return atlas::run({comm, machine_options(), parsed, arguments}, print_topology);
+    };
+  }
+  refuse_idle(parsed);
   if (parsed.lists.at("show").front() == "true") return show;
   const double seconds = parsed.real("seconds");
   return [=](const mpi::Communicator& comm) { return measure(comm, seconds); };
@@ -106,6 +145,6 @@ Body prepare(const run::Parsed& parsed, const Arguments&, ExitCode&) {
 
 }  // namespace
 
-Command machine_command() { return {declare(), prepare}; }
+Command machine_command() { return {machine_options(), prepare}; }
 
 }  // namespace tessera::apps

@@ -83,6 +83,27 @@ inline constexpr const char* states =
 inline constexpr const char* strands = "strands";  // a row is one strand of a drawn computation
 inline constexpr const char* executions =
     "executions";  // a row is one strand in one schedule: worker and time
+// Results files of machine --atlas.
+inline constexpr const char* atlas_chases =
+    "atlas_chases";  // a row is one pointer chase: its latency
+inline constexpr const char* atlas_levels =
+    "atlas_levels";  // a row is one level of memory: its nominal and measured size, its latency
+inline constexpr const char* atlas_reaches =
+    "atlas_reaches";  // a row is the pages beyond which a load costs more: the reach of a TLB
+inline constexpr const char* atlas_rates =
+    "atlas_rates";  // a row is the bandwidth of one working set
+inline constexpr const char* atlas_pairs =
+    "atlas_pairs";  // a row is the way of a line between two processing units
+inline constexpr const char* atlas_operations =
+    "atlas_operations";  // a row is the cost of one operation by a team of threads
+inline constexpr const char* atlas_remotes =
+    "atlas_remotes";  // a row is the latency from a NUMA node to the memory of one
+inline constexpr const char* atlas_messages =
+    "atlas_messages";  // a row is one size of message between two ranks
+inline constexpr const char* atlas_gpu_chases =
+    "atlas_gpu_chases";  // a row is one pointer chase in a memory of a GPU
+inline constexpr const char* atlas_gpu_rates =
+    "atlas_gpu_rates";  // a row is one kind of transfer of a GPU
 inline constexpr const char* recursion_levels =
     "recursion_levels";                          // a row is one level of the recursion
 inline constexpr const char* series = "series";  // a row is one quantity of a field after one step

@@ -1,6 +1,7 @@
 #include "machine/topology.hpp"
 
 #include <hwloc.h>
+#include <hwloc/distances.h>
 #include <omp.h>
 #include <sys/resource.h>
 
@@ -107,6 +108,33 @@ Topology topology() {
   if (hwloc_bitmap_list_asprintf(&list, mask.get()) >= 0 && list != nullptr) result.cpu_list = list;
   std::free(list);
   return result;
+}
+
+std::vector<NumaNode> numa_nodes() {
+  hwloc_topology_t hw = hardware();
+  const std::vector<int> usable = usable_units();
+  std::vector<NumaNode> nodes;
+  for (hwloc_obj_t node = nullptr;
+       (node = hwloc_get_next_obj_by_type(hw, HWLOC_OBJ_NUMANODE, node)) != nullptr;) {
+    NumaNode found{static_cast<int>(node->os_index), {}, {}};
+    for (const int unit : usable)
+      if (hwloc_bitmap_isset(node->cpuset, static_cast<unsigned>(unit)) != 0)
+        found.units.push_back(unit);
+    nodes.push_back(std::move(found));
+  }
+  unsigned count = 1;
+  hwloc_distances_s* matrix = nullptr;
+  if (hwloc_distances_get_by_type(hw, HWLOC_OBJ_NUMANODE, &count, &matrix,
+                                  HWLOC_DISTANCES_KIND_FROM_OS, 0) != 0 ||
+      count == 0)
+    return nodes;
+  if (matrix->nbobjs == nodes.size()) {
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      for (std::size_t m = 0; m < nodes.size(); ++m)
+        nodes[n].distances.push_back(static_cast<double>(matrix->values[n * nodes.size() + m]));
+  }
+  hwloc_distances_release(hw, matrix);
+  return nodes;
 }
 
 void share_last_caches(int processes) { shared_state().processes = std::max(1, processes); }

@@ -35,6 +35,15 @@ struct Topology {
 /// Returns the topology by hwloc, restricted to usable_units().
 [[nodiscard]] Topology topology();
 
+/// A NUMA node of the machine.
+struct NumaNode {
+  int number = 0;                 ///< the system's
+  std::vector<int> units;         ///< processing units of it that this process may use
+  std::vector<double> distances;  ///< to every node, as the firmware states; empty: unknown
+};
+/// Returns the NUMA nodes in the order of hwloc.
+[[nodiscard]] std::vector<NumaNode> numa_nodes();
+
 /// Cache sizes for blocking, in bytes: those of a core, and this process's share of the last level.
 struct Caches {
   index_t l1 = index_t{48} << 10, l2 = index_t{1} << 20, l3 = 0;

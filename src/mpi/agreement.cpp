@@ -1,11 +1,13 @@
 #include "mpi/agreement.hpp"
 
 #include <bit>
+#include <chrono>
 #include <exception>
 #include <limits>
 #include <new>
 #include <span>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "mpi/account.hpp"
@@ -122,6 +124,32 @@ void Agreement::settle() {
 void on_root(const Communicator& comm, const char* name, const std::function<void()>& work) {
   together(comm, name, [&] {
     if (comm.is_root()) work();
+  });
+}
+
+void on_root_alone(const Communicator& comm, const char* name, const std::function<void()>& work) {
+  constexpr int tag = 301;
+  std::exception_ptr failure;
+  std::byte done{};
+  if (comm.is_root()) {
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    std::vector<Request> sent;
+    for (int rank = 1; rank < comm.size(); ++rank)
+      sent.push_back(comm.send(std::span(&done, 1), rank, tag));
+    wait_all(sent);
+  } else {
+    Request finished = comm.receive(std::span(&done, 1), 0, tag);
+    while (!finished.test()) {
+      heartbeat();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  on_root(comm, name, [&] {
+    if (failure) std::rethrow_exception(failure);
   });
 }
 

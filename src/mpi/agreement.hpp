@@ -64,4 +64,8 @@ class Agreement {
 /// Runs `work` on rank 0 only, with the error propagation of together(). Collective.
 void on_root(const Communicator& comm, const char* name, const std::function<void()>& work);
 
+/// As on_root, while the other ranks sleep: waiting in a collective takes cores that `work`
+/// measures. Collective.
+void on_root_alone(const Communicator& comm, const char* name, const std::function<void()>& work);
+
 }  // namespace tessera::mpi

@@ -1,6 +1,8 @@
 #pragma once
 // Benchmarks of messages on this machine.
 
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "mpi/communicator.hpp"
@@ -28,6 +30,11 @@ enum class Probe { pair, pair_and_all };  ///< pair: collective measurements are
 
 /// Measures the bandwidths of shifts only. Collective.
 void measure_shifts(const Communicator& comm, double seconds, MessageCosts& costs);
+
+/// Measures messages between two ranks while the others wait: returns the least seconds of half a
+/// round trip for every size in bytes, about `seconds` seconds each; on every rank. Collective.
+[[nodiscard]] std::vector<double> measure_pair(const Communicator& comm, std::pair<int, int> ranks,
+                                               std::span<const index_t> sizes, double seconds);
 
 /// Converts the costs to the parameters of plans.
 [[nodiscard]] Network network(const MessageCosts& costs, index_t ranks);

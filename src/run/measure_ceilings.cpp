@@ -3,10 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <exception>
-#include <thread>
 
 #include "base/text.hpp"
 #include "io/raw_file.hpp"
@@ -161,34 +158,6 @@ void measure_messages(const mpi::Communicator& comm, Measuring& measuring, doubl
   }
 }
 
-/// Runs `work` on rank 0 while the others sleep: waiting in a collective would take the cores being
-/// measured.
-void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work) {
-  constexpr int tag = 301;
-  std::exception_ptr failure;
-  std::byte done{};
-  if (comm.is_root()) {
-    try {
-      work();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    std::vector<mpi::Request> sent;
-    for (int rank = 1; rank < comm.size(); ++rank)
-      sent.push_back(comm.send(std::span(&done, 1), rank, tag));
-    mpi::wait_all(sent);
-  } else {
-    mpi::Request finished = comm.receive(std::span(&done, 1), 0, tag);
-    while (!finished.test()) {
-      mpi::heartbeat();
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  }
-  mpi::on_root(comm, "machine", [&] {
-    if (failure) std::rethrow_exception(failure);
-  });
-}
-
 }  // namespace
 
 MeasuredCeilings measure_ceilings(const mpi::Communicator& comm, double seconds,
@@ -198,7 +167,7 @@ MeasuredCeilings measure_ceilings(const mpi::Communicator& comm, double seconds,
   Ceilings& ceilings = result.ceilings;
   const bool keeps = !result.place.file.empty();
   Measuring measuring(ceilings);
-  on_root_alone(comm, [&] {
+  mpi::on_root_alone(comm, "machine", [&] {
     begin();
     if (keeps) io::require_file_or_nothing(result.place.file, "the file for measured rates,");
     ceilings = load_ceilings(result.place.file);

@@ -37,7 +37,7 @@ std::vector<Workload> workloads() {
        memory::device_functions(),
        {"cuda_copy_engine", "cuda_pageable_to_device", "cuda_pinned_to_device",
         "cuda_pageable_from_device", "cuda_pinned_from_device", "cuda_managed_from_device",
-        "cuda_empty"}},
+        "cuda_peer_to_peer", "cuda_empty"}},
   };
 }
 

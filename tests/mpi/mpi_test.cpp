@@ -363,6 +363,34 @@ TEST(ProgressThread, MessagesTravelWhileNobodyElseCallsMpi) {
   request.wait();
 }
 
+TEST(Probes, MeasureAPairOfRanksOnEveryRank) {
+  const Communicator comm = Communicator::world();
+  if (comm.size() == 1) GTEST_SKIP() << "one rank";
+  const std::vector<index_t> sizes{1, 100, 1 << 17};
+  const std::pair last{comm.size() - 2, comm.size() - 1};
+  for (const std::pair<int, int>& pair : {std::pair{0, comm.size() - 1}, last}) {
+    const std::vector<double> seconds = measure_pair(comm, pair, sizes, 0.002);
+    ASSERT_EQ(seconds.size(), sizes.size());
+    for (const double one : seconds) {
+      EXPECT_GT(one, 0);
+      EXPECT_EQ(comm.max(one), comm.min(one));
+    }
+  }
+}
+
+TEST(OnRootAlone, AllRanksThrowWhatTheRootThrows) {
+  const Communicator comm = Communicator::world();
+  int ran = 0;
+  on_root_alone(comm, "work", [&] { ++ran; });
+  EXPECT_EQ(ran, comm.is_root() ? 1 : 0);
+  try {
+    on_root_alone(comm, "work", [] { throw Error(ExitCode::bad_data, "no good"); });
+    FAIL() << "no error";
+  } catch (const AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_data);
+  }
+}
+
 TEST(Probes, GivePlausibleCosts) {
   const Communicator comm = Communicator::world();
   if (comm.size() < 2) GTEST_SKIP() << "needs two ranks";

@@ -30,11 +30,18 @@ struct StreamTuning {
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_histogram_global(const DeviceWalk& walk);
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_histogram_shared(const DeviceWalk& walk);
 
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_chase(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_chase_texture(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_chase_constant(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_chase_shared(const DeviceWalk& walk);
+
 enum class HostMemory { pageable, pinned, managed };
 enum class Direction { to_device, from_device };
 template <HostMemory memory, Direction direction>
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_transfer(const DeviceWalk& walk);
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_streams(const DeviceWalk& walk);
+/// Returns nullptr where there is one device only.
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_peer_to_peer(const DeviceWalk& walk);
 
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_divergence(const DeviceWalk& walk);
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_empty(const DeviceWalk& walk);
@@ -53,5 +60,6 @@ void add_histogram_functions(Functions& to);
 void add_transfer_functions(Functions& to);
 void add_arithmetic_functions(Functions& to);
 void add_divergence_functions(Functions& to);
+void add_chase_functions(Functions& to);
 
 }  // namespace tessera::memory

@@ -12,7 +12,7 @@ struct Row {
   Maker make;
 };
 
-constexpr std::array<Row, 28> makers{{
+constexpr std::array<Row, 33> makers{{
     {"cuda_copy", cuda_copy},
     {"cuda_copy_engine", cuda_copy_engine},
     {"cuda_copy_offset", cuda_copy_offset},
@@ -33,6 +33,11 @@ constexpr std::array<Row, 28> makers{{
     {"cuda_pinned_from_device", cuda_transfer<HostMemory::pinned, Direction::from_device>},
     {"cuda_managed_from_device", cuda_transfer<HostMemory::managed, Direction::from_device>},
     {"cuda_streams", cuda_streams},
+    {"cuda_peer_to_peer", cuda_peer_to_peer},
+    {"cuda_chase", cuda_chase},
+    {"cuda_chase_texture", cuda_chase_texture},
+    {"cuda_chase_constant", cuda_chase_constant},
+    {"cuda_chase_shared", cuda_chase_shared},
     {"cuda_divergence", cuda_divergence},
     {"cuda_fma_f32", cuda_fma<float>},
     {"cuda_fma_f64", cuda_fma<double>},
@@ -66,6 +71,7 @@ std::vector<machine::DeviceFunction> compiled_functions() {
   add_transfer_functions(all);
   add_divergence_functions(all);
   add_arithmetic_functions(all);
+  add_chase_functions(all);
   return all;
 }
 

@@ -87,6 +87,46 @@ class Transfer final : public LaunchedProbe {
   Host<memory> host_;
 };
 
+/// A transfer from this device to the next one, by the link between them where the driver can use
+/// it directly.
+class Peer final : public LaunchedProbe {
+ public:
+  Peer(const DeviceWalk& walk, int other)
+      : LaunchedProbe(walk.rounds),
+        other_(other),
+        here_(this_gpu().number),
+        n_(words_of(walk)),
+        from_(words_on_device(n_)) {
+    int direct = 0;
+    cuda::check(cudaDeviceCanAccessPeer(&direct, here_, other_), "cudaDeviceCanAccessPeer");
+    if (direct != 0 && cudaDeviceEnablePeerAccess(other_, 0) != cudaSuccess)
+      (void)cudaGetLastError();  // enabled before
+    cuda::check(cudaSetDevice(other_), "cudaSetDevice");
+    to_ = DeviceWords(n_);
+    cuda::check(cudaMemset(to_.data(), 0xa5, byte_count(n_)), "cudaMemset");
+    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    cuda::check(cudaSetDevice(here_), "cudaSetDevice");
+  }
+  [[nodiscard]] DeviceCheck check() override {
+    const auto got = to_host(to_.data(), n_);
+    return exact(wrong_copies(got.data(), n_, 0, 1, n_), n_);
+  }
+  [[nodiscard]] double work() const override {
+    return static_cast<double>(byte_count(n_)) * launches();
+  }
+
+ private:
+  void launch(cudaStream_t stream) override {
+    cuda::check(
+        cudaMemcpyPeerAsync(to_.data(), other_, from_.data(), here_, byte_count(n_), stream),
+        "cudaMemcpyPeerAsync");
+  }
+
+  int other_, here_;
+  index_t n_;
+  DeviceWords from_, to_;
+};
+
 /// Page migration of managed memory: written on one side, then read on the other; the read is
 /// timed.
 template <Direction direction>
@@ -254,6 +294,15 @@ template std::unique_ptr<DeviceProbe> cuda_transfer<managed, to_device>(const De
 template std::unique_ptr<DeviceProbe> cuda_transfer<pageable, from_device>(const DeviceWalk&);
 template std::unique_ptr<DeviceProbe> cuda_transfer<pinned, from_device>(const DeviceWalk&);
 template std::unique_ptr<DeviceProbe> cuda_transfer<managed, from_device>(const DeviceWalk&);
+
+std::unique_ptr<DeviceProbe> cuda_peer_to_peer(const DeviceWalk& walk) {
+  const std::vector<machine::Gpu>& all = machine::gpus().devices;
+  for (std::size_t g = 0; g < all.size(); ++g) {
+    if (all[g].number != this_gpu().number || all.size() < 2) continue;
+    return std::make_unique<Peer>(walk, all[(g + 1) % all.size()].number);
+  }
+  return nullptr;
+}
 
 std::unique_ptr<DeviceProbe> cuda_streams(const DeviceWalk& walk) {
   return std::make_unique<Streams>(walk);

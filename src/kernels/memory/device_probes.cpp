@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.hpp"
+
 namespace tessera::memory {
 namespace {
 
@@ -19,6 +21,7 @@ constexpr DeviceWalk larger{.bytes = gib, .rounds = 1};
 // As many threads as fit the device, and enough steps for a launch of about a millisecond.
 constexpr DeviceWalk in_registers{.bytes = 0, .rounds = 4096};
 constexpr DeviceWalk transfer{.bytes = 256 * mib, .rounds = 1};
+constexpr DeviceWalk chased{.bytes = 16 << 10, .rounds = 1 << 18};  // dependent loads
 constexpr DeviceWalk migration{.bytes = 64 * mib, .rounds = 1};
 
 constexpr DeviceWalk with(DeviceWalk walk, DeviceMember member, index_t value) {
@@ -26,7 +29,7 @@ constexpr DeviceWalk with(DeviceWalk walk, DeviceMember member, index_t value) {
   return walk;
 }
 
-constexpr std::array<DeviceProbeVariant, 28> table{{
+constexpr std::array<DeviceProbeVariant, 33> table{{
     {{"cuda_copy", Space::device, "copy by 16-byte loads, four in flight per thread"},
      bandwidth,
      "gpu_copy",
@@ -161,6 +164,40 @@ constexpr std::array<DeviceProbeVariant, 28> table{{
      2,
      2,
      with({.bytes = 256 * mib, .rounds = 1024}, &DeviceWalk::streams, 4)},
+    {{"cuda_peer_to_peer", Space::device, "transfer to the next GPU of this node"},
+     bandwidth,
+     "",
+     1,
+     1,
+     transfer},
+    {{"cuda_chase", Space::device,
+      "latency of global memory by size: L1, L2, device memory; a load per 128 bytes"},
+     "Mloads/s",
+     "",
+     1,
+     1,
+     with(chased, &DeviceWalk::bytes, 512 * mib)},
+    {{"cuda_chase_texture", Space::device, "latency of texture fetches; a load per 128 bytes"},
+     "Mloads/s",
+     "",
+     1,
+     1,
+     chased,
+     512 * mib},
+    {{"cuda_chase_constant", Space::device, "latency of constant memory; a load per 64 bytes"},
+     "Mloads/s",
+     "",
+     1,
+     1,
+     with(chased, &DeviceWalk::bytes, 1024),
+     64 << 10},
+    {{"cuda_chase_shared", Space::device, "latency of shared memory; a load per word"},
+     "Mloads/s",
+     "",
+     1,
+     1,
+     chased,
+     48 << 10},
     {{"cuda_divergence", Space::device,
       "warp divergence: the threads of a warp take --ways branches"},
      "Gsteps/s",
@@ -256,11 +293,9 @@ DeviceWalk completed(const DeviceProbeVariant& row, const DeviceWalk& walk) {
           stride, most_shared_stride));
   require(row.name != "cuda_copy_stride" || stride >= 1, ExitCode::usage,
           "--lane-stride 0 makes all threads write one word: cuda_copy_stride needs at least 1");
-  require(
-      row.most_bytes == 0 || result.bytes <= row.most_bytes, ExitCode::usage,
-      fmt::format(
-          "--size exceeds the limit of kernel {}, {} MiB of managed memory; use a smaller --size",
-          row.name, row.most_bytes >> 20));
+  require(row.most_bytes == 0 || result.bytes <= row.most_bytes, ExitCode::usage,
+          fmt::format("--size exceeds the limit of kernel {}, {}; use a smaller --size", row.name,
+                      human_bytes(row.most_bytes)));
   return result;
 }
 

@@ -76,8 +76,9 @@ struct DeviceProbeVariant : VariantInfo {
 /// Returns the walk with all defaults set. Throws Error(usage) for unsupported parameters.
 [[nodiscard]] DeviceWalk completed(const DeviceProbeVariant& row, const DeviceWalk& walk);
 
-/// Returns the probe; nullptr in a build without CUDA, and for cuda_mma_f64 if the device's code is
-/// older than 8.0. Preconditions: the walk is complete; the rank's device is current.
+/// Returns the probe; nullptr in a build without CUDA, for cuda_mma_f64 if the device's code is
+/// older than 8.0, and for cuda_peer_to_peer where there is one device only. Preconditions: the
+/// walk is complete; the rank's device is current.
 [[nodiscard]] std::unique_ptr<DeviceProbe> make_probe(const DeviceProbeVariant& row,
                                                       const DeviceWalk& walk);
 /// Returns whether make_probe supports the row.

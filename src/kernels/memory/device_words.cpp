@@ -74,6 +74,17 @@ DeviceWord shared_sum(index_t lane, index_t stride, index_t rounds) {
   return total;
 }
 
+std::vector<DeviceWord> cycle_of(index_t words, index_t stride) {
+  std::vector<DeviceWord> cycle(static_cast<std::size_t>(std::max<index_t>(1, words)), 0);
+  const index_t count = ceil_div(ssize(cycle), stride);
+  const auto link = [&](index_t i) -> DeviceWord& {
+    return cycle[static_cast<std::size_t>(i * stride)];
+  };
+  for (index_t i = 0; i < count; ++i) link(i) = narrow<DeviceWord>(i * stride);
+  for (index_t i = count - 1; i > 0; --i) std::swap(link(i), link(word_at(i) % i));
+  return cycle;
+}
+
 template <class T>
 T fma_result(index_t i, index_t rounds) {
   T total{0};

@@ -3,6 +3,7 @@
 // host, whose checks compute results independently.
 
 #include <cstdint>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "base/index.hpp"
@@ -21,6 +22,10 @@ inline constexpr DeviceWord untouched = 0xa5a5a5a5U;  ///< bytes of 0xa5, as mem
 [[nodiscard]] TESSERA_HD constexpr index_t bin_of(DeviceWord word, index_t bins) {
   return static_cast<index_t>((std::uint64_t{word} * static_cast<std::uint64_t>(bins)) >> 32);
 }
+
+/// Returns `words` words, of which every `stride`-th, from the first on, is the place of another:
+/// one cycle in random order (Sattolo 1986); the others are 0. At least one word.
+[[nodiscard]] std::vector<DeviceWord> cycle_of(index_t words, index_t stride);
 
 /// The map x -> factor x + summand, modulo 2^32, whose n-th power has a closed form.
 struct Affine {

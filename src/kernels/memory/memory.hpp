@@ -34,4 +34,10 @@ struct CacheProbe {
 /// Returns the bytes per second that all threads together read, the best of a few runs.
 [[nodiscard]] double read_bandwidth(int threads, const CacheProbe& probe);
 
+/// What threads do with their working set; a copy's is two arrays.
+enum class Traffic { read, write, copy };
+/// Returns bytes per second, counted as read once plus written once, of `threads` threads that go
+/// over their parts of a working set of `bytes` again and again: the best of a few runs.
+[[nodiscard]] double working_set_bandwidth(Traffic traffic, int threads, index_t bytes);
+
 }  // namespace tessera::memory

@@ -65,7 +65,19 @@ double read(const double* x, index_t n) {
   return total;
 }
 
-constexpr ProbeKernels kernels{fma_rounds<float>, fma_rounds<double>, copy, triad, read};
+void fill(double* to, double value, index_t n) {
+  using S = Simd<double>;
+  const auto x = S::broadcast(value);
+  for (index_t i = 0; i < n; i += S::lanes) S::store(to + i, x);
+}
+
+void copy_cached(double* to, const double* from, index_t n) {
+  using S = Simd<double>;
+  for (index_t i = 0; i < n; i += S::lanes) S::store(to + i, S::load(from + i));
+}
+
+constexpr ProbeKernels kernels{fma_rounds<float>, fma_rounds<double>, copy, triad, read, fill,
+                               copy_cached};
 
 }  // namespace
 

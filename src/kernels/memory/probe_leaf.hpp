@@ -18,6 +18,10 @@ struct ProbeKernels {
   void (*triad)(double* to, const double* x, double s, const double* y, index_t n);
   /// Returns the sum of x[0:n], each element loaded once; aligned to 64 bytes, n a multiple of 64.
   double (*read)(const double* x, index_t n);
+  /// Sets to[0:n] = value, and to[0:n] = from[0:n], by ordinary stores: into the caches. Aligned to
+  /// 64 bytes, n a multiple of 8.
+  void (*fill)(double* to, double value, index_t n);
+  void (*copy_cached)(double* to, const double* from, index_t n);
 };
 
 [[nodiscard]] const ProbeKernels& probe_kernels(machine::Isa isa);

@@ -134,6 +134,8 @@ bool run_on_device(const mpi::Communicator& comm, const Values& point, const run
             fmt::format("kernel {} needs {} of device memory: {} are free; use a smaller --size",
                         row.name, human_bytes(needed), human_bytes(free)));
     probe = make_probe(row, walk);
+    require(probe != nullptr || row.name != "cuda_peer_to_peer", ExitCode::usage,
+            "kernel cuda_peer_to_peer needs two GPUs: this process sees one");
     require(probe != nullptr, ExitCode::usage,
             fmt::format("kernel {} needs tensor cores of compute capability 8.0 or later, and code "
                         "for them (CMAKE_CUDA_ARCHITECTURES); use cuda_fma_f64",

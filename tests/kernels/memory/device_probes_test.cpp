@@ -88,6 +88,41 @@ TEST(DeviceWords, CopiesAreCheckedWordByWord) {
   EXPECT_EQ(wrong_copies(to.data(), n, offset, stride, count), 2);
 }
 
+TEST(DeviceWords, CyclesVisitEveryPlaceOnce) {
+  for (const index_t words : {1, 2, 31, 32, 33, 1000, 4096}) {
+    for (const index_t stride : {1, 16, 32}) {
+      const std::vector<DeviceWord> cycle = cycle_of(words, stride);
+      ASSERT_EQ(static_cast<index_t>(cycle.size()), words);
+      DeviceWord at = 0;
+      index_t steps = 0;
+      do {
+        at = cycle[at];
+        ASSERT_EQ(at % stride, 0);
+        ++steps;
+      } while (at != 0);
+      EXPECT_EQ(steps, (words + stride - 1) / stride);
+    }
+  }
+}
+
+/// The levels of a GPU's memory are ordered: a load of a larger working set is not faster.
+TEST(DeviceProbes, ChasesShowTheLevels) {
+  if (machine::gpus().devices.empty()) GTEST_SKIP() << "not run: " << machine::gpus().reason;
+  machine::use_gpu(0);
+  const auto nanoseconds = [](const char* name, index_t bytes) {
+    const auto probe = make_probe(row(name), completed(row(name), {.bytes = bytes}));
+    double best = 1;
+    for (int run = 0; run < 3; ++run) best = std::min(best, probe->run() / probe->work());
+    return 1e9 * best;
+  };
+  const double l1 = nanoseconds("cuda_chase", 16 << 10), l2 = nanoseconds("cuda_chase", 4 << 20),
+               memory = nanoseconds("cuda_chase", index_t{512} << 20);
+  EXPECT_LT(1.5 * l1, l2);
+  EXPECT_LT(1.3 * l2, memory);
+  EXPECT_LT(nanoseconds("cuda_chase_shared", 16 << 10), l2);
+  EXPECT_LT(nanoseconds("cuda_chase_constant", 1 << 10), l2);
+}
+
 TEST(DeviceWords, SumsAreThoseOfTheWords) {
   std::vector<DeviceWord> words(1000);
   fill_words(words.data(), 1000);
@@ -129,6 +164,7 @@ TEST(DeviceWords, ExponentialsForgetWhereTheyBegan) {
 std::vector<DeviceWalk> walks_of(const DeviceProbeVariant& probe) {
   std::vector<DeviceWalk> walks;
   for (const index_t bytes : {16, 4096, 4112, 1 << 20, (4 << 20) + 48}) {
+    if (probe.most_bytes > 0 && bytes > probe.most_bytes) continue;
     DeviceWalk plain{.bytes = bytes, .rounds = 3};
     walks.push_back(plain);
     for (const DeviceParameter& p : device_parameters()) {
@@ -152,6 +188,10 @@ TEST(DeviceProbes, RunAndAreRight) {
       SCOPED_TRACE(std::string(row.name) + " of " + std::to_string(walk.bytes) + " bytes");
       const auto probe = make_probe(row, completed(row, walk));
       if (probe == nullptr && row.name == "cuda_mma_f64") continue;  // code older than 8.0
+      if (probe == nullptr && row.name == "cuda_peer_to_peer") {
+        EXPECT_EQ(machine::gpus().devices.size(), 1u);
+        continue;
+      }
       ASSERT_NE(probe, nullptr);
       for (int run = 0; run < 2; ++run) {
         EXPECT_GT(probe->run(), 0);
