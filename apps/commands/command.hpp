@@ -30,6 +30,7 @@ using run::RankScope;
   COMMAND(stencil, "stencil.md") COMMAND(sort, "sort.md") \
   COMMAND(locality, "laboratory.md") COMMAND(scalability, "laboratory.md") \
   COMMAND(forkjoin, "laboratory.md") COMMAND(memory, "laboratory.md") \
+  COMMAND(analyse, "performance.md") \
   COMMAND(info, "files.md") \
   COMMAND(list, "getting_started.md") \
   COMMAND(machine, "performance.md") COMMAND(verify, "files.md") \

@@ -6,6 +6,7 @@ Requires Python 3 with h5py and numpy, and matplotlib unless --text. `tessera re
 import argparse
 import os
 
+import analyse
 import answer
 import atlas
 import compare
@@ -36,16 +37,16 @@ IN_PAGE = ("kernel", "probe")  # columns of a page, also where all points agree
 
 def read(words):
     """Returns the runs, the traced points, the simulated GPU points, those on paper, the
-    fork-join studies and the atlases of all files, or of a run of a file."""
-    runs, traced, ordered, papers, studies, atlases = [], [], [], [], [], []
+    fork-join studies, the atlases and the profiles of all files, or of a run of a file."""
+    runs, traced, ordered, papers, studies, atlases, profiles = [], [], [], [], [], [], []
     for word in words:
         path, name = pick.split_run(word)
         found = pick.read(path, results.read, lambda path: locality.whole(locality.read(path)),
-                          gpu_order.read, on_paper.read, microscope.read, atlas.read)
+                          gpu_order.read, on_paper.read, microscope.read, atlas.read, analyse.read)
         mine = [run for run in found[0] if name in ("", run.name)]
-        points, on_gpu, paper, forks, charts = (
+        points, on_gpu, paper, forks, charts, samples = (
             [one for one in part if name in ("", one.run)] for part in found[1:])
-        if not any((mine, points, on_gpu, paper, forks, charts)):
+        if not any((mine, points, on_gpu, paper, forks, charts, samples)):
             pick.fail(65, f"'{word}' holds no finished point; measure something with --results "
                           f"{path}")
         runs += mine
@@ -54,7 +55,8 @@ def read(words):
         papers += paper
         studies += forks
         atlases += charts
-    return runs, traced, ordered, papers, studies, atlases
+        profiles += samples
+    return runs, traced, ordered, papers, studies, atlases, profiles
 
 
 class Section:
@@ -63,7 +65,7 @@ class Section:
     def __init__(self, title, tolerance):
         self.title, self.tolerance = title, tolerance
         self.runs, self.merged, self.traced, self.ordered, self.fields = [], [], [], [], []
-        self.papers, self.studies, self.atlases = [], [], []
+        self.papers, self.studies, self.atlases, self.profiles = [], [], [], []
         self.every_traced = []  # of all sections: their traffic
         self.study = None       # (study, outcomes) of a figure of the literature
 
@@ -84,6 +86,8 @@ class Section:
             yield one, "forkjoin"
         for one in atlas.pictures(self.atlases):
             yield one, "machine"
+        for one in analyse.pictures(self.profiles):
+            yield one, "analyse"
         for mine in self.fields:
             for one in field.pictures(mine):
                 yield one, self.title
@@ -124,6 +128,7 @@ class Section:
         yield from on_paper.tables(self.papers)
         yield from microscope.tables(self.studies)
         yield from atlas.tables(self.atlases)
+        yield from analyse.tables(self.profiles)
 
 
 def last_of(points):
@@ -137,7 +142,8 @@ def latest(points):
     return {(point.title, point.key): point for point in points}.values()
 
 
-def sections_of(runs, traced, ordered, papers, studies, atlases, fields, tolerance=TOLERANCE):
+def sections_of(runs, traced, ordered, papers, studies, atlases, profiles, fields,
+                tolerance=TOLERANCE):
     found = {}
 
     def of(title):
@@ -156,6 +162,8 @@ def sections_of(runs, traced, ordered, papers, studies, atlases, fields, toleran
         of(study.title).studies.append(study)
     for one in atlases:
         of(one.title).atlases.append(one)
+    for one in profiles:
+        of(one.title).profiles.append(one)
     for one in fields:
         of(one.title).fields.append(one)
     for section in found.values():

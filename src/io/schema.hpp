@@ -104,6 +104,11 @@ inline constexpr const char* atlas_gpu_chases =
     "atlas_gpu_chases";  // a row is one pointer chase in a memory of a GPU
 inline constexpr const char* atlas_gpu_rates =
     "atlas_gpu_rates";  // a row is one kind of transfer of a GPU
+// Results files of analyse.
+inline constexpr const char* hotspots =
+    "hotspots";                              // a row is one function in one phase: its samples
+inline constexpr const char* busy = "busy";  // a row is the samples by busy threads
+inline constexpr const char* laws = "laws";  // a row is the speed-ups on one number of processors
 inline constexpr const char* recursion_levels =
     "recursion_levels";                          // a row is one level of the recursion
 inline constexpr const char* series = "series";  // a row is one quantity of a field after one step

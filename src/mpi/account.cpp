@@ -1,5 +1,6 @@
 #include "mpi/account.hpp"
 
+#include <dlfcn.h>
 #include <fmt/core.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,10 +37,20 @@ double seconds_since_start() {
   return seconds > 0 && seconds < longest ? seconds : 0;
 }
 
+using PhaseListener = void (*)(const char* phase);
+
+/// Returns the listener of the sampler of tessera analyse, if that is preloaded into this process.
+PhaseListener phase_listener() noexcept {
+  static const auto listener =
+      reinterpret_cast<PhaseListener>(dlsym(RTLD_DEFAULT, "tessera_sampler_phase"));
+  return listener;
+}
+
 }  // namespace
 
 Account::Account() : now_(&entries_.front()) {
   entries_.front() = {"start", seconds_since_start()};
+  if (phase_listener() != nullptr) phase_listener()("start");
 }
 
 Account::PhaseEntry& Account::entry_of(const char* phase) noexcept {
@@ -57,6 +68,7 @@ const char* Account::enter(const char* phase) noexcept {
   const char* const before = this->phase();
   settle();
   now_ = &entry_of(phase);
+  if (phase_listener() != nullptr) phase_listener()(phase);
   return before;
 }
 

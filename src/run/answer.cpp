@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -69,10 +70,11 @@ void expect_signals(int output) {
   stopped.output = output;
 }
 
-/// Returns whether a flag is on the command line, or in the environment if it is not.
+/// Returns whether a flag is on the command line, before "--", or in the environment if it is not.
 bool asks(const std::vector<std::string>& words, const std::string& name) {
   const std::string flag = "--" + name;
-  for (auto word = words.rbegin(); word != words.rend(); ++word) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  for (auto word = std::make_reverse_iterator(end); word != words.rend(); ++word) {
     if (*word == flag || *word == flag + "=true") return true;
     if (*word == flag + "=false") return false;
   }

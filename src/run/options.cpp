@@ -84,6 +84,11 @@ void require_values(const std::vector<Option>& options, const std::vector<std::s
   }
 }
 
+/// Returns the words before "--": those behind it are no options.
+std::vector<std::string> before_dashes(const std::vector<std::string>& arguments) {
+  return {arguments.begin(), std::find(arguments.begin(), arguments.end(), "--")};
+}
+
 }  // namespace
 
 void throw_usage(const std::string& message) { throw Error(ExitCode::usage, message); }
@@ -161,7 +166,7 @@ std::vector<std::string> OptionSet::names() const {
 
 Parsed OptionSet::parse(const std::vector<std::string>& arguments) const {
   Parsed parsed;
-  parsed.help = help_asked(arguments);
+  parsed.help = help_asked(before_dashes(arguments));
   if (!parsed.help.empty()) return parsed;
   read_arguments(arguments, parsed);
   read_environment(parsed);
@@ -194,7 +199,7 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
       app.add_option(flag, raw[option.name])->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
   }
-  require_values(options_, arguments);
+  require_values(options_, before_dashes(arguments));
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ConversionError& error) {

@@ -39,6 +39,7 @@ RUNS = {
     "rerun": ("r.h5", "--dry-run"),
     "export": ("r.h5",),
     "doctor": (),
+    "analyse": ("--top", 3, "sort", "--n", 1_000_000),
     "slurm": ("matmul", "--n", 64, "--time", 10),
     "help": ("sort",),
 }

@@ -1,0 +1,115 @@
+"""tessera analyse: shares of a program with known counts of work, its functions, its exit code.
+Samples count processor time, and a preempted thread is busy: no number here depends on how busy
+this machine is. Serial shares have a tolerance of five standard deviations of the samples."""
+
+import os
+
+import h5py
+
+import tessera
+
+PROGRAM = os.environ["TESSERA_ANALYSED_PROGRAM"]
+STEPS = "1200"  # millions: about two seconds of processor time
+
+
+class Analyse(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        self.file = self.path("p.h5")
+
+    def analyse(self, *words, **how):
+        return self.succeed("analyse", "--results", self.file, *words, **how)
+
+    def rows(self, table):
+        with h5py.File(self.file) as file:
+            group = file["analyse_0001"][table]
+            columns = {name: group[name].asstr()[:] if group[name].dtype.kind in "OS"
+                       else group[name][:] for name in group}
+        return [dict(zip(columns, values)) for values in zip(*columns.values())]
+
+    def shares(self):
+        """Returns (share of samples by function, number of samples)."""
+        rows = self.rows("hotspots")
+        return {row["function"]: row["share"] for row in rows}, sum(row["samples"] for row in rows)
+
+    def tolerance(self, share, samples):
+        return 5 * (share * (1 - share) / samples) ** 0.5 + 0.02
+
+
+class Programs(Analyse):
+    def check(self, percent, **how):
+        out = self.analyse("--", PROGRAM, STEPS, percent, 2, **how).out
+        shares, samples = self.shares()
+        self.assertGreater(samples, 100)
+        for name, share in (("serial_steps", percent / 100), ("parallel_steps", 1 - percent / 100)):
+            self.assertAlmostEqual(shares.get(name, 0), share,
+                                   delta=self.tolerance(share, samples), msg=out)
+        serial = sum(row["samples"] for row in self.rows("busy") if row["threads"] == 1) / samples
+        self.assertAlmostEqual(serial, percent / 100, delta=self.tolerance(percent / 100, samples)
+                               + 0.03, msg=out)
+        for row in self.rows("laws"):
+            f = serial
+            self.assertAlmostEqual(row["amdahl"], 1 / (f + (1 - f) / row["processors"]))
+        self.assertEqual([row["processors"] for row in self.rows("laws")],
+                         [2, 4, 16, float("inf")])
+        return out
+
+    def test_serial_and_parallel_shares_are_those_of_the_work(self):
+        out = self.check(30)
+        self.assertIn("done 1\n", out)
+        self.assertIn("serial_steps", out)
+        self.assertIn("infinite", out)
+
+    def test_timers_show_the_same(self):
+        out = self.check(50, environment={"TESSERA_SAMPLE_BY_TIMERS": "1"})
+        self.assertIn("by timers", out)
+
+    def test_one_thread_says_that_nothing_follows(self):
+        out = self.analyse("--", PROGRAM, "200", 100, 1).out
+        self.assertIn("no two threads were busy at once", out)
+        self.assertIn("if infinitely", out)
+
+    def test_the_exit_code_is_the_programs(self):
+        result = self.run_tessera("analyse", "--", PROGRAM, "100", 50, 2, 7)
+        self.assertEqual(result.code, 7)
+        self.assertIn("the program ended with exit code 7", result.out)
+
+    def test_words_behind_the_program_are_its_own(self):
+        for word in ("--top", "--json", "--help"):
+            out = self.run_tessera("analyse", "--", PROGRAM, "100", 50, 2, 0, word).out
+            self.assertIn(f"{word} 1\n", out)
+            self.assertIn("serial_steps", out)
+
+    def test_a_run_on_one_thread_is_timed(self):
+        out = self.analyse("--alone", "--", PROGRAM, "100", 50, 2).out
+        self.assertRegex(out, r"measured: .* on one thread, .* here: [0-9.]+ times faster")
+
+    def test_wrong_requests(self):
+        self.fail_with(64, "analyse", words="name a workload or, behind --, a program")
+        self.fail_with(64, "analyse", "--tip", "3", "sort", words="unknown option --tip")
+        self.fail_with(66, "analyse", "--", self.path("none"), words="cannot be started")
+        self.fail_with(64, "analyse", "--", PROGRAM, "1", 1, 1, ranks=2, words="without mpirun")
+
+
+class Workloads(Analyse):
+    def test_phases_and_functions_of_a_workload(self):
+        out = self.analyse("matmul", "--n", 1200, "--threads", 2, "--repetitions", 3).out
+        phases = {row["phase"] for row in self.rows("hotspots")}
+        self.assertIn("compute", phases)
+        self.assertIn("hotspots in compute", out)
+        compute = [row for row in self.rows("hotspots") if row["phase"] == "compute"]
+        named = sum(row["samples"] for row in compute if "tessera::" in row["function"])
+        self.assertGreater(named, 0.5 * sum(row["samples"] for row in compute))
+
+    def test_a_workload_that_starts_itself_anew_is_sampled(self):
+        """As it does where threads outnumber cores, to let them wait passively."""
+        self.analyse("sort", "--n", 2_000_000, "--threads", 2 * os.cpu_count() + 1)
+        self.assertIn("sort", {row["phase"] for row in self.rows("hotspots")})
+
+    def test_a_failing_workload_ends_as_it_does(self):
+        result = self.run_tessera("analyse", "sort", "--n", "many")
+        self.assertEqual(result.code, 64)
+
+
+if __name__ == "__main__":
+    tessera.main()
