@@ -116,7 +116,7 @@ class MemoryFile {
   int descriptor_;
 };
 
-/// Scope guard: a variable of the environment of the programs that are started meanwhile.
+/// Scope guard: a variable of the environment of programs started within its lifetime.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {

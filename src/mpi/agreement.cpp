@@ -13,6 +13,7 @@
 #include "mpi/account.hpp"
 #include "mpi/heartbeat.hpp"
 #include "mpi/runtime.hpp"
+#include "mpi/tags.hpp"
 
 namespace tessera::mpi {
 namespace {
@@ -128,7 +129,6 @@ void on_root(const Communicator& comm, const char* name, const std::function<voi
 }
 
 void on_root_alone(const Communicator& comm, const char* name, const std::function<void()>& work) {
-  constexpr int tag = 301;
   std::exception_ptr failure;
   std::byte done{};
   if (comm.is_root()) {
@@ -139,10 +139,10 @@ void on_root_alone(const Communicator& comm, const char* name, const std::functi
     }
     std::vector<Request> sent;
     for (int rank = 1; rank < comm.size(); ++rank)
-      sent.push_back(comm.send(std::span(&done, 1), rank, tag));
+      sent.push_back(comm.send(std::span(&done, 1), rank, tag::root_alone));
     wait_all(sent);
   } else {
-    Request finished = comm.receive(std::span(&done, 1), 0, tag);
+    Request finished = comm.receive(std::span(&done, 1), 0, tag::root_alone);
     while (!finished.test()) {
       heartbeat();
       std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -13,5 +13,6 @@ inline constexpr int gather = 106;
 inline constexpr int scan = 107;
 inline constexpr int repeated = 108;
 inline constexpr int device = 109;
+inline constexpr int root_alone = 110;
 
 }  // namespace tessera::mpi::tag
