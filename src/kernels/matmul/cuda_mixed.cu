@@ -83,6 +83,9 @@ void multiply(const Gemm<float>& g, DeviceStream stream) {
   const Rounded<T> a(g.a, turn_a, stream), b(g.b, turn_b, stream);
   const MixedGemm<T> mixed{g.alpha, a.view, other(g.op_a, turn_a), b.view, other(g.op_b, turn_b),
                            g.beta,  g.c};
+  if constexpr (sizeof(T) == 2) {
+    if (kernels::device_code().wgmma) return cuda_narrow(mixed, stream);
+  }
   // cuda_mma covers what cuda_wgmma refuses (another device, an empty k).
   require(cuda_wgmma(mixed, stream) || cuda_mma(mixed, stream), ExitCode::internal,
           "device does not support products of rounded operands");

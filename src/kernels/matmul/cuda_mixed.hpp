@@ -5,6 +5,7 @@
 #include <cuda_fp16.h>
 
 #include "kernels/matmul/cuda.hpp"
+#include "kernels/matmul/tiling.hpp"
 
 namespace tessera::matmul {
 
@@ -29,6 +30,15 @@ struct MixedGemm {
 template <class T>
 [[nodiscard]] bool cuda_wgmma(const MixedGemm<T>& g, DeviceStream stream);
 
+/// Launches the product by wgmma of copies with aligned rows of those operands whose rows are not;
+/// returns false without any effect if the device does not run code for 9.0a.
+template <class T>
+[[nodiscard]] bool cuda_padded_wgmma(const MixedGemm<T>& g, DeviceStream stream);
+
+/// Returns what it costs, with the copies.
+template <class T>
+[[nodiscard]] TileCost padded_wgmma_cost(const MixedGemm<T>& g);
+
 /// The tile of C per block.
 enum class MmaTile { best, large, small };
 
@@ -38,6 +48,11 @@ enum class MmaTile { best, large, small };
 template <class T>
 [[nodiscard]] bool cuda_mma(const MixedGemm<T>& g, DeviceStream stream,
                             MmaTile tile = MmaTile::best);
+
+/// Launches the product of operands of 16 bits with any alignment, on devices whose code is of 8.0
+/// or later.
+template <class T>
+void cuda_narrow(const MixedGemm<T>& g, DeviceStream stream);
 
 /// Launches the product by the vendor's library, on any device and with any alignment.
 template <class T>

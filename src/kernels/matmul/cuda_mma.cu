@@ -6,8 +6,8 @@
 #include "base/element.hpp"
 #include "kernels/cuda_code.cuh"
 #include "kernels/cuda_code.hpp"
+#include "kernels/matmul/cuda_cuts.cuh"
 #include "kernels/matmul/cuda_mixed.hpp"
-#include "kernels/matmul/cuda_pipeline.cuh"
 #include "kernels/matmul/cuda_tensor.hpp"
 
 namespace tessera::matmul {
@@ -49,13 +49,35 @@ __device__ __forceinline__ void load_matrices(unsigned address, unsigned (&to)[4
   }
 }
 
-/// The tile of a block (m, n), divided into warp tiles (warp_m, warp_n). The shared memory of both
-/// shapes fits every such device (99 KiB).
+/// The tile of a block (m, n), divided into warp tiles (warp_m, warp_n), and its stages of `depth`
+/// instructions along k; cut: whether k may be cut. The shared memory of all shapes fits every such
+/// device (99 KiB).
 struct LargeTile {
-  static constexpr int m = 128, n = 256, warp_m = 64, warp_n = 64, stages = 3, blocks = 1;
+  static constexpr int m = 128, n = 256, warp_m = 64, warp_n = 64, stages = 3, blocks = 1,
+                       slices = 1, depth = 2;
+  static constexpr bool cut = false;
 };
 struct SmallTile {
-  static constexpr int m = 64, n = 64, warp_m = 32, warp_n = 32, stages = 4, blocks = 2;
+  static constexpr int m = 64, n = 64, warp_m = 32, warp_n = 32, stages = 4, blocks = 2, slices = 1,
+                       depth = 2;
+  static constexpr bool cut = false;
+};
+/// For short sums: other blocks multiply while one stores.
+struct ShortTile {
+  static constexpr int m = 64, n = 64, warp_m = 32, warp_n = 32, stages = 3, blocks = 5, slices = 1,
+                       depth = 2;
+  static constexpr bool cut = true;
+};
+/// For few tiles, and for rows that begin anywhere.
+struct SlicedTile {
+  static constexpr int m = 64, n = 64, warp_m = 32, warp_n = 32, stages = 3, blocks = 2, slices = 2,
+                       depth = 4;
+  static constexpr bool cut = true;
+};
+struct TinyTile {
+  static constexpr int m = 32, n = 32, warp_m = 32, warp_n = 32, stages = 3, blocks = 3, slices = 4,
+                       depth = 8;
+  static constexpr bool cut = true;
 };
 
 /// The tile of an operand in shared memory, with rows along k (k_fast) or across it. Rows are
@@ -81,17 +103,22 @@ struct OperandTile {
   }
 };
 
-template <class T, class S, Op op_a, Op op_b>
+template <class T, class S, Op op_a, Op op_b, bool aligned>
 struct MmaKernel : S {
-  static constexpr int k = 2 * step_bytes / static_cast<int>(sizeof(T)), steps = 2;
-  static constexpr int threads = 32 * (S::m / S::warp_m) * (S::n / S::warp_n);
+  static constexpr int k = S::depth * step_bytes / static_cast<int>(sizeof(T)),
+                       steps = S::depth / S::slices;
+  static constexpr int slice_threads = 32 * (S::m / S::warp_m) * (S::n / S::warp_n);
+  static constexpr int threads = slice_threads * S::slices;
   static constexpr int tiles_m = S::warp_m / 16, tiles_n = S::warp_n / 8;
   static constexpr bool a_k_fast = op_a == Op::none, b_k_fast = op_b == Op::transpose;
   using A = OperandTile<T, a_k_fast, S::m, k>;
   using B = OperandTile<T, b_k_fast, S::n, k>;
   static constexpr int a_elements = A::elements, b_elements = B::elements;
-  using CopiesA = TileCopies<T, typename A::Shape, threads, A::vector>;
-  using CopiesB = TileCopies<T, typename B::Shape, threads, B::vector>;
+  template <class Shape>
+  using Copies = std::conditional_t<aligned, TileCopies<T, Shape, threads, A::vector>,
+                                    WordCopies<T, Shape, threads>>;
+  using CopiesA = Copies<typename A::Shape>;
+  using CopiesB = Copies<typename B::Shape>;
 
   unsigned a, b;  // shared addresses of this lane's matrix rows
   int row, col;   // position of this thread's first element in the tile
@@ -100,15 +127,29 @@ struct MmaKernel : S {
 
   __device__ MmaKernel(const T* shared_a, const T* shared_b) {
     constexpr int warps_m = S::m / S::warp_m;
-    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) % slice_threads / 32,
+              lane = static_cast<int>(threadIdx.x) % 32;
     const int row0 = warp % warps_m * S::warp_m, col0 = warp / warps_m * S::warp_n;
     const int matrix = lane / 8, low = matrix % 2, high = matrix / 2;
     a = static_cast<unsigned>(__cvta_generic_to_shared(shared_a)) +
-        A::offset(row0, low, high, lane % 8);
+        A::offset(row0, low, high, lane % 8) + slice() * steps * A::step;
     b = static_cast<unsigned>(__cvta_generic_to_shared(shared_b)) +
-        B::offset(col0, high, low, lane % 8);
+        B::offset(col0, high, low, lane % 8) + slice() * steps * B::step;
     row = row0 + lane / 4;
     col = col0 + 2 * (lane % 4);
+  }
+  /// Returns the slice of k, of every stage, that this thread multiplies.
+  __device__ static int slice() { return static_cast<int>(threadIdx.x) / slice_threads; }
+  template <class F>
+  __device__ __forceinline__ void each(const F& f) const {
+#pragma unroll
+    for (int i = 0; i < tiles_m; ++i) {
+#pragma unroll
+      for (int j = 0; j < tiles_n; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) f(row + 16 * i + e / 2 * 8, col + 8 * j + e % 2, sum[i][j][e]);
+      }
+    }
   }
   __device__ __forceinline__ void fetch(int buffer, int stage, int step) {
     const unsigned from_a = a + stage * (a_elements * A::size) + step * A::step,
@@ -155,33 +196,32 @@ struct MmaKernel : S {
 
 template <class Kernel, class T>
 __global__ void __launch_bounds__(Kernel::threads, Kernel::blocks)
-    multiply_steps(const MixedGemm<T> g) {
+    multiply_steps(const MixedGemm<T> g, int cuts) {
   if constexpr (kernels::compiled_for < 80) return;        // never launched there
   extern __shared__ __align__(16) unsigned char stages[];  // stages of a, then of b, padded
   T* const shared_a = reinterpret_cast<T*>(stages);
   T* const shared_b = shared_a + Kernel::stages * Kernel::a_elements;
-  const int2 tile = tile_number(static_cast<int>(blockIdx.x),
+  const int2 tile = tile_number(static_cast<int>(blockIdx.x) / cuts,
                                 static_cast<int>((g.c.rows + Kernel::m - 1) / Kernel::m),
                                 static_cast<int>((g.c.cols + Kernel::n - 1) / Kernel::n));
   const index_t row0 = static_cast<index_t>(tile.x) * Kernel::m,
                 col0 = static_cast<index_t>(tile.y) * Kernel::n;
-  typename Kernel::CopiesA copies_a(g.a, row0, shared_a);
-  typename Kernel::CopiesB copies_b(g.b, col0, shared_b);
+  const Cut cut(g.k(), Kernel::k, static_cast<int>(blockIdx.x) % cuts, cuts);
+  typename Kernel::CopiesA copies_a(g.a, row0, cut.begin, shared_a);
+  typename Kernel::CopiesB copies_b(g.b, col0, cut.begin, shared_b);
   Kernel kernel(shared_a, shared_b);
-  multiply_block(kernel, copies_a, copies_b, g.k(), shared_a);
+  multiply_block(kernel, copies_a, copies_b, cut.length(), shared_a);
+  if constexpr (keeps_sums<Kernel, T, float>) {
+    if (Kernel::slices > 1 || cuts > 1 || g.c.ld % 2 != 0)
+      return store_parts(kernel, stages, cuts, g.c, g.alpha, g.beta, row0, col0);
+  }
   kernel.store_to(g.c, g.alpha, g.beta, row0, col0);
 }
 
 template <class Kernel, class T>
-void launch(const MixedGemm<T>& g, DeviceStream stream) {
-  constexpr int bytes = shared_bytes_of<Kernel, T>;
-  const auto kernel = multiply_steps<Kernel, T>;
-  machine::cuda::check(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-      "cudaFuncSetAttribute");
-  const index_t blocks = ceil_div(g.c.rows, Kernel::m) * ceil_div(g.c.cols, Kernel::n);
-  kernel<<<narrow<unsigned>(blocks), Kernel::threads, bytes, stream>>>(g);
-  machine::cuda::check(cudaGetLastError(), "matmul kernel");
+void launch(const MixedGemm<T>& g, int cuts, DeviceStream stream) {
+  launch_tiles<Kernel>(multiply_steps<Kernel, T>, g, cuts, shared_bytes_of<Kernel, T, float>,
+                       stream);
 }
 
 template <class T>
@@ -205,9 +245,9 @@ bool cuda_mma(const MixedGemm<T>& g, DeviceStream stream, MmaTile tile) {
   const bool large = takes_large(g, tile);
   const auto launch_tile = [&](auto op_a, auto op_b) {
     if (large)
-      launch<MmaKernel<T, LargeTile, op_a(), op_b()>>(g, stream);
+      launch<MmaKernel<T, LargeTile, op_a(), op_b(), true>>(g, 1, stream);
     else
-      launch<MmaKernel<T, SmallTile, op_a(), op_b()>>(g, stream);
+      launch<MmaKernel<T, SmallTile, op_a(), op_b(), true>>(g, 1, stream);
   };
   if constexpr (sizeof(T) == 2) {
     dispatch_ops(g, launch_tile);
@@ -220,6 +260,32 @@ bool cuda_mma(const MixedGemm<T>& g, DeviceStream stream, MmaTile tile) {
   }
 }
 
+template <class T>
+void cuda_narrow(const MixedGemm<T>& g, DeviceStream stream) {
+  if (g.c.empty()) return;
+  const auto cost = []<class S>(S, const TileCycles& cycles) {
+    return cost_of<MmaKernel<T, S, Op::none, Op::none, true>>(cycles);
+  };
+  const TileCost costs[] = {cost(SlicedTile{}, {25.5, 15.8, 6400}),
+                            cost(TinyTile{}, {12, 10.3, 1500}),
+                            cost(ShortTile{}, {54.6, 20.3, 3200}), padded_wgmma_cost(g)};
+  const Tiling best = best_tiling(std::span(costs).first(kernels::device_code().wgmma ? 4 : 3),
+                                  g.c.rows, g.c.cols, g.k());
+  if (best.tile == 3 && cuda_padded_wgmma(g, stream)) return;
+  const bool aligned = rows_aligned(g.a) && rows_aligned(g.b);
+  dispatch_ops(g, [&](auto op_a, auto op_b) {
+    const auto launch_tile = [&]<class S>(S) {
+      if (aligned) return launch<MmaKernel<T, S, op_a(), op_b(), true>>(g, best.cuts, stream);
+      launch<MmaKernel<T, S, op_a(), op_b(), false>>(g, best.cuts, stream);
+    };
+    if (best.tile == 0) return launch_tile(SlicedTile{});
+    if (best.tile == 1) return launch_tile(TinyTile{});
+    launch_tile(ShortTile{});
+  });
+}
+
+template void cuda_narrow(const MixedGemm<__nv_bfloat16>&, DeviceStream);
+template void cuda_narrow(const MixedGemm<__half>&, DeviceStream);
 template bool cuda_mma(const MixedGemm<__nv_bfloat16>&, DeviceStream, MmaTile);
 template bool cuda_mma(const MixedGemm<__half>&, DeviceStream, MmaTile);
 template bool cuda_mma(const MixedGemm<float>&, DeviceStream, MmaTile);
@@ -227,12 +293,15 @@ template bool cuda_mma(const MixedGemm<float>&, DeviceStream, MmaTile);
 void add_mma_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<class T, class S>(const char* of, Type<T>, S) {
     constexpr Op op_b = sizeof(T) == 2 ? Op::none : Op::transpose;
-    using Kernel = MmaKernel<T, S, Op::none, op_b>;
+    using Kernel = MmaKernel<T, S, Op::none, op_b, true>;
     to.push_back(machine::device_function("cuda_tensor", of, multiply_steps<Kernel, T>,
-                                          Kernel::threads, shared_bytes_of<Kernel, T>));
+                                          Kernel::threads, shared_bytes_of<Kernel, T, float>));
   };
   add("bf16, mma.sync, large tile", Type<__nv_bfloat16>{}, LargeTile{});
   add("bf16, mma.sync, small tile", Type<__nv_bfloat16>{}, SmallTile{});
+  add("bf16, mma.sync, sliced tile", Type<__nv_bfloat16>{}, SlicedTile{});
+  add("bf16, mma.sync, tiny tile", Type<__nv_bfloat16>{}, TinyTile{});
+  add("bf16, mma.sync, short sums", Type<__nv_bfloat16>{}, ShortTile{});
   add("f16, mma.sync, large tile", Type<__half>{}, LargeTile{});
   add("f16, mma.sync, small tile", Type<__half>{}, SmallTile{});
   add("tf32, mma.sync, large tile", Type<float>{}, LargeTile{});

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda_code.cuh"
 #include "kernels/cuda_code.hpp"
-#include "kernels/matmul/cuda_pipeline.cuh"
+#include "kernels/matmul/cuda_cuts.cuh"
 #include "kernels/matmul/cuda_tensor.hpp"
 
 namespace tessera::matmul {
@@ -29,15 +29,32 @@ __device__ __forceinline__ void mma(double (&sum)[4], const double (&x)[2], doub
 }
 #endif
 
-/// The depth of a stage: the short one fits the shared memory of 8.0, 163 KiB.
-enum class Depth { full = 32, half = 16 };
+/// Tile shapes. The short stages of the large one fit the shared memory of 8.0, 163 KiB; the others
+/// are for few tiles.
+struct Large {
+  static constexpr int m = 128, n = 128, k = 32, stages = 3, blocks = 1, slices = 1;
+};
+struct Short {
+  static constexpr int m = 128, n = 128, k = 16, stages = 4, blocks = 1, slices = 1;
+};
+struct Small {
+  static constexpr int m = 64, n = 64, k = 16, stages = 3, blocks = 4, slices = 1;
+};
+struct Sliced {
+  static constexpr int m = 64, n = 64, k = 16, stages = 4, blocks = 2, slices = 2;
+};
+struct Tiny {
+  static constexpr int m = 32, n = 32, k = 64, stages = 3, blocks = 2, slices = 8;
+};
 
-template <Op op_a, Op op_b, int vector, Depth depth>
-struct TensorKernel {
-  static constexpr int m = 128, n = 128, k = static_cast<int>(depth), stages = 3;
+template <class S, Op op_a, Op op_b, int vector>
+struct TensorKernel : S {
+  static constexpr bool cut = true;
+  using S::m, S::n, S::k, S::slices;
   static constexpr int warp_m = 32, warp_n = 32, step_k = 4;
-  static constexpr int threads = 32 * (m / warp_m) * (n / warp_n);
-  static constexpr int steps = k / step_k;
+  static constexpr int slice_threads = 32 * (m / warp_m) * (n / warp_n);
+  static constexpr int threads = slice_threads * slices;
+  static constexpr int steps = k / step_k / slices;
   static constexpr int pad = 4;  // shifts rows by 32 bytes: the 4 x 4 elements that half a warp
                                  // reads are in different banks
   static constexpr bool a_k_fast = op_a == Op::none, b_k_fast = op_b == Op::transpose;
@@ -61,13 +78,28 @@ struct TensorKernel {
   double sum[tiles_m][tiles_n][4] = {};
 
   __device__ TensorKernel(const double* shared_a, const double* shared_b) {
-    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) % slice_threads / 32,
+              lane = static_cast<int>(threadIdx.x) % 32;
     const int group = lane / 4, in_group = lane % 4;
     const int row0 = warp % (m / warp_m) * warp_m, col0 = warp / (m / warp_m) * warp_n;
-    a = shared_a + (row0 + group) * a_row + in_group * a_k;
-    b = shared_b + (col0 + group) * b_col + in_group * b_k;
+    const int k0 = slice() * steps * step_k + in_group;
+    a = shared_a + (row0 + group) * a_row + k0 * a_k;
+    b = shared_b + (col0 + group) * b_col + k0 * b_k;
     row = row0 + group;
     col = col0 + 2 * in_group;
+  }
+  /// Returns the slice of k, of every stage, that this thread multiplies.
+  __device__ static int slice() { return static_cast<int>(threadIdx.x) / slice_threads; }
+  template <class F>
+  __device__ __forceinline__ void each(const F& f) const {
+#pragma unroll
+    for (int i = 0; i < tiles_m; ++i) {
+#pragma unroll
+      for (int j = 0; j < tiles_n; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) f(row + 16 * i + e / 2 * 8, col + 8 * j + e % 2, sum[i][j][e]);
+      }
+    }
   }
   __device__ __forceinline__ void fetch(int buffer, int stage, int step) {
 #pragma unroll
@@ -91,59 +123,83 @@ struct TensorKernel {
 };
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads, 1) tensor(Gemm<double> g) {
-  if constexpr (kernels::compiled_for < 80) return;   // never launched there
-  extern __shared__ __align__(16) double shared_a[];  // stages of a, then of b, padded
+__global__ void __launch_bounds__(Kernel::threads, Kernel::blocks)
+    tensor(Gemm<double> g, int cuts) {
+  if constexpr (kernels::compiled_for < 80) return;        // never launched there
+  extern __shared__ __align__(16) unsigned char shared[];  // stages of a, then of b, padded
+  double* const shared_a = reinterpret_cast<double*>(shared);
   double* const shared_b = shared_a + Kernel::stages * Kernel::a_elements;
-  const int2 tile = tile_number(static_cast<int>(blockIdx.x),
+  const int2 tile = tile_number(static_cast<int>(blockIdx.x) / cuts,
                                 static_cast<int>((g.c.rows + Kernel::m - 1) / Kernel::m),
                                 static_cast<int>((g.c.cols + Kernel::n - 1) / Kernel::n));
   const index_t row0 = static_cast<index_t>(tile.x) * Kernel::m,
                 col0 = static_cast<index_t>(tile.y) * Kernel::n;
-  typename Kernel::CopiesA copies_a(g.a, row0, shared_a);
-  typename Kernel::CopiesB copies_b(g.b, col0, shared_b);
+  const Cut cut(g.op_a == Op::none ? g.a.cols : g.a.rows, Kernel::k,
+                static_cast<int>(blockIdx.x) % cuts, cuts);
+  typename Kernel::CopiesA copies_a(g.a, row0, cut.begin, shared_a);
+  typename Kernel::CopiesB copies_b(g.b, col0, cut.begin, shared_b);
   Kernel kernel(shared_a, shared_b);
-  multiply_block(kernel, copies_a, copies_b, g.op_a == Op::none ? g.a.cols : g.a.rows, shared_a);
-#pragma unroll
-  for (int i = 0; i < Kernel::tiles_m; ++i) {
-#pragma unroll
-    for (int j = 0; j < Kernel::tiles_n; ++j) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const index_t row = row0 + kernel.row + 16 * i + e / 2 * 8,
-                      col = col0 + kernel.col + 8 * j + e % 2;
-        if (row < g.c.rows && col < g.c.cols)
-          store(g.c(row, col), g.alpha, kernel.sum[i][j][e], g.beta);
-      }
+  multiply_block(kernel, copies_a, copies_b, cut.length(), shared_a);
+  if constexpr (Kernel::slices == 1) {
+    if (cuts == 1 && g.c.ld % 2 == 0) {
+      kernel.each([&](int row, int col, double sum) {
+        if (row0 + row < g.c.rows && col0 + col < g.c.cols)
+          store(g.c(row0 + row, col0 + col), g.alpha, sum, g.beta);
+      });
+      return;
     }
   }
+  static_assert(keeps_sums<Kernel, double>);
+  store_parts(kernel, shared, cuts, g.c, g.alpha, g.beta, row0, col0);
 }
 
-template <Depth depth>
+template <class S>
 bool fits() {
   // The largest of all ops.
-  using Kernel = TensorKernel<Op::none, Op::transpose, 1, depth>;
+  using Kernel = TensorKernel<S, Op::none, Op::transpose, 1>;
   return kernels::device_code().architecture >= 80 &&
          kernels::shared_bytes_per_block() >= shared_bytes_of<Kernel, double>;
 }
 
-template <Depth depth>
-void launch(const Gemm<double>& g, DeviceStream stream) {
+template <class S>
+void launch(const Gemm<double>& g, int cuts, DeviceStream stream) {
   dispatch_pipeline(g, [&](auto op_a, auto op_b, auto vector) {
-    using Kernel = TensorKernel<op_a(), op_b(), vector(), depth>;
-    launch_tiles<Kernel>(tensor<Kernel>, g, stream);
+    using Kernel = TensorKernel<S, op_a(), op_b(), vector()>;
+    launch_tiles<Kernel>(tensor<Kernel>, g, cuts, shared_bytes_of<Kernel, double>, stream);
   });
-  machine::cuda::check(cudaGetLastError(), "matmul kernel");
 }
 
 }  // namespace
 
 /// Multiplies by cuda_register where the code or the shared memory of the device does not suffice.
 void cuda_tensor(const Gemm<double>& g, const Tuning& tuning, DeviceStream stream) {
-  if (g.c.empty() || cuda_tensor_tma(g, stream)) return;
-  if (fits<Depth::full>()) return launch<Depth::full>(g, stream);
-  if (fits<Depth::half>()) return launch<Depth::half>(g, stream);
-  cuda_register(g, tuning, stream);
+  if (g.c.empty()) return;
+  const auto cost = []<class S>(S, const TileCycles& cycles) {
+    return if_fits(fits<S>(), cost_of<TensorKernel<S, Op::none, Op::none, 1>>(cycles));
+  };
+  const TileCost costs[] = {tensor_tma_cost(g),
+                            cost(Large{}, {172, 172, 5800}),
+                            cost(Short{}, {200, 200, 5800}),
+                            cost(Small{}, {157, 54, 4000}),
+                            cost(Sliced{}, {47, 40, 5100}),
+                            cost(Tiny{}, {31, 30, 1900})};
+  const Tiling best = best_tiling(costs, g.m(), g.n(), g.k());
+  switch (fits<Short>() ? best.tile : -1) {
+    case 0:
+      return require(cuda_tensor_tma(g, stream), ExitCode::internal, "a product was refused");
+    case 1:
+      return launch<Large>(g, best.cuts, stream);
+    case 2:
+      return launch<Short>(g, best.cuts, stream);
+    case 3:
+      return launch<Small>(g, best.cuts, stream);
+    case 4:
+      return launch<Sliced>(g, best.cuts, stream);
+    case 5:
+      return launch<Tiny>(g, best.cuts, stream);
+    default:
+      return cuda_register(g, tuning, stream);
+  }
 }
 
 /// Multiplies by cuda_register, because tensor cores have no single precision, unless
@@ -154,10 +210,15 @@ void cuda_tensor(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream
 }
 
 void add_tensor_functions(std::vector<machine::DeviceFunction>& to) {
-  using Kernel = TensorKernel<Op::none, Op::none, 2, Depth::full>;
-  using Short = TensorKernel<Op::none, Op::none, 2, Depth::half>;
-  to.push_back(function_of<Kernel>("cuda_tensor", "f64, unaligned rows", tensor<Kernel>));
-  to.push_back(function_of<Short>("cuda_tensor", "f64, short stages", tensor<Short>));
+  const auto add = [&]<class S>(const char* of, S) {
+    using Kernel = TensorKernel<S, Op::none, Op::none, 2>;
+    to.push_back(function_of<Kernel>("cuda_tensor", of, tensor<Kernel>));
+  };
+  add("f64, unaligned rows", Large{});
+  add("f64, short stages", Short{});
+  add("f64, several blocks", Small{});
+  add("f64, sliced tile", Sliced{});
+  add("f64, tiny tile", Tiny{});
   add_tensor_tma_functions(to);
   add_mma_functions(to);
 }

@@ -15,6 +15,7 @@
 #include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_ring.cuh"
 #include "kernels/matmul/cuda_tensor.hpp"
+#include "kernels/matmul/tiling.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -280,26 +281,46 @@ using Large = Tile<op_a == Op::none, op_b == Op::transpose, 128, 128, 64, 32, 6,
 template <Op op_a, Op op_b>
 using Small = Tile<op_a == Op::none, op_b == Op::transpose, 64, 64, 32, 32, 4, 2>;
 
-template <Op op_a, Op op_b>
-void launch_best(const Gemm<double>& g, const DeviceLimits& limits, DeviceStream stream) {
-  using LargeTile = Large<op_a, op_b>;
-  using SmallTile = Small<op_a, op_b>;
-  constexpr double small_speed = 0.85;  // relative to the large tile, where both fill the device
-  if (share_of_device(g.c, LargeTile::m, LargeTile::n, limits.multiprocessors) >=
-      small_speed * share_of_device(g.c, SmallTile::m, SmallTile::n, limits.multiprocessors))
-    return launch<LargeTile>(g, limits, stream);
-  launch<SmallTile>(g, limits, stream);
+/// The steps along k and the cycles of a tile. Its last rounds are cut, so none is lost
+/// (parts.hpp).
+template <class T>
+constexpr TileCost cost_of_ring(const TileCycles& cycles) {
+  return {.m = T::m,
+          .n = T::n,
+          .k = T::depth,
+          .blocks = T::blocks,
+          .alone = cycles.alone,
+          .busy = cycles.busy,
+          .begin = cycles.begin};
+}
+constexpr TileCost costs[] = {cost_of_ring<Large<Op::none, Op::none>>({125, 125, 5000}),
+                              cost_of_ring<Small<Op::none, Op::none>>({50, 37, 4000})};
+
+bool takes(const Gemm<double>& g) {
+  return fits_tensor_map(g.a) && fits_tensor_map(g.b) &&
+         g.k() <= std::numeric_limits<int>::max() / 2 && kernels::device_code().architecture >= 90;
+}
+
+Tiling best_of(const Gemm<double>& g) {
+  return cheapest_tiling(costs, g.m(), g.n(), g.k(),
+                         {.multiprocessors = device_limits().multiprocessors});
 }
 
 }  // namespace
 
 bool cuda_tensor_tma(const Gemm<double>& g, DeviceStream stream) {
-  if (!fits_tensor_map(g.a) || !fits_tensor_map(g.b) || g.k() > std::numeric_limits<int>::max() / 2)
-    return false;
-  if (kernels::device_code().architecture < 90) return false;
+  if (!takes(g)) return false;
   const DeviceLimits limits = device_limits();
-  dispatch_ops(g, [&](auto op_a, auto op_b) { launch_best<op_a(), op_b()>(g, limits, stream); });
+  const bool large = best_of(g).tile == 0;
+  dispatch_ops(g, [&](auto op_a, auto op_b) {
+    if (large) return launch<Large<op_a(), op_b()>>(g, limits, stream);
+    launch<Small<op_a(), op_b()>>(g, limits, stream);
+  });
   return true;
+}
+
+TileCost tensor_tma_cost(const Gemm<double>& g) {
+  return takes(g) ? costs[best_of(g).tile] : if_fits(false, costs[0]);
 }
 
 void add_tensor_tma_functions(std::vector<machine::DeviceFunction>& to) {

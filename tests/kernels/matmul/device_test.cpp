@@ -159,6 +159,34 @@ TEST_F(DeviceKernels, TakeRowsThatBeginAnywhere) {
   }
 }
 
+/// Returns the random shape of that number: small ones, tall and wide ones, and long sums of few
+/// elements, which are cut.
+Shape3 random_shape(index_t number) {
+  const auto side = [&](std::uint64_t stream, std::uint64_t most) {
+    return 1 + static_cast<index_t>(random_bits(11, stream, number) % most);
+  };
+  switch (number % 4) {
+    case 0:
+      return {side(0, 90), side(1, 90), side(2, 90)};
+    case 1:
+      return {side(0, 900), side(1, 40), side(2, 300)};
+    case 2:
+      return {side(0, 40), side(1, 900), side(2, 300)};
+    default:
+      return {side(0, 200), side(1, 200), side(2, 3000)};
+  }
+}
+
+TEST_F(DeviceKernels, TakeRandomShapesWithRowsThatBeginAnywhere) {
+  for (index_t number = 0; number < 32; ++number) {
+    const index_t lead = number % 3, pad = number / 4 % 4;
+    compare<float>({{"cuda_register", cuda_register<float>}}, random_shape(number), {lead, pad},
+                   number % 2 == 0 ? 0.0F : -3.0F, 2);
+    compare<double>({{"cuda_tensor", cuda_tensor}}, random_shape(number), {lead, pad},
+                    number % 2 == 0 ? 0.0 : -3.0, 2);
+  }
+}
+
 TEST_F(DeviceKernels, GiveTheSameBitsOnManyTilesEveryTime) {
   compare(f64, {2304, 2176, 1000}, {0, 0}, 0.0, 10);
   compare(f64, {1000, 1100, 1050}, {0, 0}, 1.0, 10);
@@ -301,6 +329,24 @@ TYPED_TEST(MixedKernels, OfSingleWarpsScaleWhereThereIsNothingToMultiply) {
   stream.wait();
   const std::vector<float> after = c.bytes();
   for (std::size_t at = 0; at < after.size(); ++at) ASSERT_EQ(after[at], -2 * before[at]);
+}
+
+template <class T>
+class NarrowKernels : public MixedKernels<T> {};
+using NarrowTypes = ::testing::Types<__nv_bfloat16, __half>;
+TYPED_TEST_SUITE(NarrowKernels, NarrowTypes);
+
+TYPED_TEST(NarrowKernels, TakeRandomShapesWithRowsThatBeginAnywhere) {
+  const auto run = [](const MixedGemm<TypeParam>& g, DeviceStream stream) {
+    cuda_narrow(g, stream);
+    return true;
+  };
+  for (index_t number = 0; number < 32; ++number)
+    compare_mixed<TypeParam>(run, random_shape(number), {number % 3, number / 4 % 4},
+                             number % 2 == 0 ? 0.0F : -3.0F, 2);
+  compare_mixed<TypeParam>(run, {136, 264, 1000}, {0, 0, 8}, -3, 1);
+  for (const Strides strides : {Strides{0, 0}, Strides{1, 3}, Strides{0, 0, 8}})
+    compare_mixed<TypeParam>(run, {1301, 1177, 1003}, strides, 1, 3);  // copied to aligned rows
 }
 
 TEST_F(DeviceKernels, RefuseRoundedOperandsOfOlderCodeAndSayWhy) {
