@@ -6,6 +6,7 @@
 #include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "kernels/matmul/cuda_pieces.hpp"
+#include "matmul_shapes.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -223,6 +224,8 @@ int run(bool quick) {
     measure_mixed<float>(table, "tf32", {n, n, n});
   }
   fmt::print("{}", table.text());
+  machine::cuda::release_kept();
+  print_shapes(60, !quick);
   machine::cuda::release_kept();
   if (quick) FromHost(8192, index_t{1} << 30, 3).run();
   if (!quick) FromHost(32768, index_t{12} << 30, 3).run();
