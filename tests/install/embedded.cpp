@@ -75,6 +75,31 @@ void move(const tessera::mpi::Communicator& comm, index_t m, const double* a, in
   plan.execute<double>(std::span(&memory, 1));
 }
 
+/// Turns a(x, y, z) = 100 (10 x + y) + z of lines of z to lines of y on 1 x 2 ranks.
+int wrong_turns(const tessera::mpi::Communicator& comm) {
+  using namespace tessera;
+  constexpr index_t nx = 3, ny = 8, nz = 6, p = 1, q = 2, elements = nx * ny * nz / 2;
+  std::vector<double> shares(2 * elements);
+  double *const a = shares.data(), *const b = a + elements;
+  const auto value = [](index_t x, index_t y, index_t z) {
+    return static_cast<double>(100 * (10 * x + y) + z);
+  };
+  for (index_t k = 0; k < elements; ++k)
+    a[k] = value(k / (nz * ny / q), comm.rank() * (ny / q) + k / nz % (ny / q), k % nz);
+  using layout::in_shares;
+  const layout::ArrayGrid lines_of_z{{in_shares({nx, p}), in_shares({ny, q}), in_shares({nz, 1})}},
+      lines_of_y{{in_shares({nx, p}), in_shares({nz, q}), in_shares({ny, 1})}};
+  const std::vector<int> axes{0, 2, 1};  // axis k of b is axis axes[k] of a
+  dist::transpose::PermutePlan turn(comm, {lines_of_z, axes, lines_of_y, sizeof(double)});
+  turn.execute(a, b);  // or start(a, b), other work, wait(); allocates nothing
+  int wrong = 0;
+  for (index_t k = 0; k < elements; ++k)
+    wrong += b[k] == value(k / (ny * nz / q), k % ny, comm.rank() * (nz / q) + k / ny % (nz / q))
+                 ? 0
+                 : 1;
+  return comm.sum(wrong);
+}
+
 int wrong_moves(const tessera::mpi::Communicator& comm) {
   constexpr index_t m = 200, block = 64, a_ld = 128;
   std::vector<double> a(a_ld * n), b(m / 2 * n);
@@ -104,7 +129,8 @@ int main(int argc, char** argv) {
   MPI_Comm part = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank > 0 ? 1 : MPI_UNDEFINED, -rank, &part);
   if (const tessera::mpi::Communicator comm(part); comm) {
-    wrong = static_cast<int>(wrong_products(comm)) + wrong_keys(comm) + wrong_moves(comm);
+    wrong = static_cast<int>(wrong_products(comm)) + wrong_keys(comm) + wrong_moves(comm) +
+            wrong_turns(comm);
     if (comm.is_root()) MPI_Send(&wrong, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
   } else {
     MPI_Recv(&wrong, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

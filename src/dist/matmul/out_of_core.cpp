@@ -391,7 +391,6 @@ index_t multiply_out_of_core(const OutOfCoreProduct<T>& product, OutOfCoreFiles<
 #define TESSERA_INSTANTIATE(T)                                                             \
   template index_t multiply_out_of_core<T>(const OutOfCoreProduct<T>&, OutOfCoreFiles<T>&, \
                                            const std::function<bool()>&, mpi::Phases&)
-
 TESSERA_INSTANTIATE(float);
 TESSERA_INSTANTIATE(double);
 TESSERA_INSTANTIATE(Complex<float>);
