@@ -29,7 +29,7 @@ run::OptionSet analyse_options() {
        "tessera analyse --alone -- ./my_openmp_program"});
   set.add({.name = "command",
            .help = "Name the workload and its options, or, behind --, any program. Options of "
-                   "analyse stand before it.",
+                   "analyse precede it.",
            .group = "Program",
            .value = "COMMAND",
            .positional = true,
@@ -73,7 +73,7 @@ Request request_of(const Arguments& arguments) {
     const auto option = std::find_if(set.options().begin(), set.options().end(),
                                      [&](const run::Option& one) { return one.name == name; });
     require(option != set.options().end() && !option->positional, ExitCode::usage,
-            fmt::format("unknown option {}; options of the program stand behind its name",
+            fmt::format("unknown option {}; write options of the program after its name",
                         arguments[first]));
     const bool takes_next =
         option->kind != run::Kind::flag && arguments[first].find('=') == std::string::npos;

@@ -66,7 +66,7 @@ class Programs(Analyse):
 
     def test_one_thread_says_that_nothing_follows(self):
         out = self.analyse("--", PROGRAM, "200", 100, 1).out
-        self.assertIn("no two threads were busy at once", out)
+        self.assertIn("One thread at a time was busy", out)
         self.assertIn("if infinitely", out)
 
     def test_the_exit_code_is_the_programs(self):

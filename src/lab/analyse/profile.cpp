@@ -81,9 +81,10 @@ std::vector<Sample> taken_samples(const Samples& samples) {
   const auto count = static_cast<std::size_t>(std::min(samples.taken.load(), most_samples));
   std::vector<Sample> taken(samples.samples, samples.samples + count);
   std::erase_if(taken, [](const Sample& one) { return one.nanoseconds == 0; });  // cut short
-  require(!taken.empty(), ExitCode::bad_data,
-          "no sample was taken: the program is linked statically, changes its user, or used less "
-          "than a millisecond of processor time");
+  require(
+      !taken.empty(), ExitCode::bad_data,
+      "the program was not sampled (it is linked statically, changes its user, or used less than "
+      "a millisecond of processor time); run it longer, or link it dynamically");
   std::stable_sort(taken.begin(), taken.end(),
                    [](const Sample& a, const Sample& b) { return a.nanoseconds < b.nanoseconds; });
   return taken;

@@ -70,8 +70,8 @@ std::string spots_text(const Profile& profile, const PhaseProfile& phase, index_
 std::string laws_text(const Analysed& analysed, std::size_t columns) {
   const Profile& profile = analysed.profile;
   if (!was_parallel(profile))
-    return "\nno two threads were busy at once: what is serial cannot be told apart from what "
-           "could\nbe parallel; run it on several threads. The tables above say what a faster part "
+    return "\nOne thread at a time was busy: run the program on several threads to distinguish "
+           "what is\nserial from what could be parallel. The tables above show what a faster part "
            "gains.\n";
   const double work = profile.serial_of_work(), time = profile.serial_of_time();
   std::string out =
