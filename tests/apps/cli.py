@@ -122,15 +122,15 @@ class Sweeps(tessera.Case):
             self.assertEqual([row[2] for row in rows], want, text)
 
     def test_swept_numbers_are_columns(self):
-        """Columns of options that only some kernels use are present; device kernels took no time
-        here."""
-        _, result = self.points("--n", 8, "--kernel", "column", "--column-width", "4,8", "--tile",
-                                "2,4")
+        """Columns of options that only some kernels use are present, -1 for the other kernels;
+        device kernels took no time here."""
+        _, result = self.points("--n", 8, "--kernel", "column,tiled", "--column-width", "4,8",
+                                "--tile", "2,4")
         with h5py.File(self.path("r.h5")) as file:
             table = file["matmul_0001/summary"]
             got = list(zip(table["tile"][()], table["column_width"][()]))
             self.assertEqual(list(table["kernels"][()]), [0] * 4)
-        self.assertEqual(got, [(2, 4), (2, 8), (4, 4), (4, 8)])
+        self.assertEqual(got, [(-1, 4), (-1, 8), (2, -1), (4, -1)])
         self.assertRegex(result.out, r"k +tile +column_width +ranks")
 
     def test_lists_in_toml(self):
