@@ -36,7 +36,7 @@ seconds = 1
 formula = "2n^2/L"
 
 [[study.expect]]
-says = "so many lines"
+says = "distinct lines of both matrices"
 table = "points"
 value = "compulsory"
 where = { kernel = "naive" }
