@@ -255,14 +255,14 @@ class WrongCalls(unittest.TestCase):
 
 
 def others():
-    """What the ranks outside do until those inside have finished."""
+    """Exchanges messages among the ranks outside until those inside have finished.
+
+    All of them leave in the same round: one that left by its own Test would be missed by an
+    allreduce of those whose Test came a moment before."""
     done = WORLD.Ibarrier()
     total = 0
-    while not done.Test():
+    while not COMM.allreduce(int(done.Test()), MPI.MIN):
         total = COMM.allreduce(total % 7 + COMM.rank)
-        if COMM.allreduce(int(done.Test()), MPI.MIN):
-            break
-    done.Wait()
 
 
 if __name__ == "__main__":
