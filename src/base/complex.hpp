@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 template <class T>
 struct Complex {
@@ -69,4 +69,4 @@ template <class T>
   return {x.re, -x.im};
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

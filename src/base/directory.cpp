@@ -4,7 +4,7 @@
 
 #include <memory>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> names;
@@ -18,4 +18,4 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

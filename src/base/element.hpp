@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/half.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 enum class Element { f32, f64, i32, i64, u32, u64, c64, c128, f16 };
 
@@ -124,4 +124,4 @@ decltype(auto) dispatch_element(Element element, F&& f) {
   return std::forward<F>(f)(Type<std::uint64_t>{});
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 enum class ExitCode : int {
   ok = 0,
@@ -66,7 +66,7 @@ namespace detail {
 [[noreturn]] void expectation_failed(const char* condition, const char* file, int line) noexcept;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1
 
 /// Aborts if a precondition does not hold. Checked in debug builds only, compiled in all; the
 /// condition must have no side effects.

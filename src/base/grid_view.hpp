@@ -5,7 +5,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// A point, an extent or an offset: (z, y, x), slowest first. The leading extents of a field of
 /// fewer dimensions are 1.
@@ -78,4 +78,4 @@ template <class T>
   return {data, extent, {{extent[1] * extent[2], extent[2], 1}}, dims};
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

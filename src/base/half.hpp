@@ -5,7 +5,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// Returns the nearest half, ties to even; infinity from 65520 on. A NaN keeps the leading bits of
 /// its payload, as in hardware conversions. Always inlined, because sources compiled for several
@@ -74,4 +74,4 @@ struct ArithmeticOf<Half> {
 template <class T>
 using Arithmetic = typename ArithmeticOf<T>::type;
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// Returns the head and the text after it in lines of at most `columns` (filled() in lines.hpp);
 /// lines after the first are indented by the width of the head.
@@ -14,4 +14,4 @@ namespace tessera {
 /// Prints hanging() and an end of line to standard output, for its terminal.
 void print_hanging(std::string_view head, std::string_view text);
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// Applies the finaliser of splitmix64 (Steele, Lea and Flood 2014; constants by Stafford): a
 /// bijection with full avalanche.
@@ -24,4 +24,4 @@ namespace tessera {
   return mix64(word ^ mix64(position));
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

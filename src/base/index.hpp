@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 using index_t = std::int64_t;
 
@@ -34,4 +34,4 @@ template <class To, class From>
 [[nodiscard]] constexpr index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
 [[nodiscard]] constexpr index_t round_up(index_t a, index_t b) { return ceil_div(a, b) * b; }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// True if T reports its loads and stores.
 template <class T>
@@ -31,4 +31,4 @@ using Plain = typename PlainOf<T>::type;
 template <class T>
 struct Subproblem {};
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -10,7 +10,7 @@
 #include "base/hanging.hpp"
 #include "base/text.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 std::size_t columns_of(int descriptor) {
   winsize size{};
@@ -77,4 +77,4 @@ void print_hanging(std::string_view head, std::string_view text) {
   fmt::print("{}\n", hanging(head, text, columns_of(STDOUT_FILENO)));
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

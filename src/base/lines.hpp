@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// Returns the columns of the terminal at a descriptor; otherwise those of COLUMNS, or 80.
 [[nodiscard]] std::size_t columns_of(int descriptor);
@@ -23,4 +23,4 @@ void print_filled(fmt::format_string<First, Rest...> format, First&& first, Rest
   print_filled(fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -9,7 +9,7 @@
 
 #include "base/lines.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 namespace {
 
 std::atomic<bool> silent{false};
@@ -50,4 +50,4 @@ std::vector<std::string> notes() {
 void silence_notes() { silent = true; }
 bool notes_are_silent() { return silent; }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

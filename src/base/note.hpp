@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// Reports a line from within the library, to the handler of the program; without one it is lost.
 void note(const std::string& line);
@@ -23,4 +23,4 @@ void print_note(const std::string& line);
 void silence_notes();
 [[nodiscard]] bool notes_are_silent();
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -4,7 +4,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// Counts operations on registers of a kernel on elements T; does nothing for plain numbers.
 template <class T>
@@ -12,4 +12,4 @@ struct Operations {
   static void count(index_t) {}
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

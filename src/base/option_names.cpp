@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-namespace tessera {
+namespace tessera::inline v1 {
 namespace {
 
 std::atomic<bool> has_options{false};
@@ -15,4 +15,4 @@ std::string_view option_or(std::string_view option, std::string_view argument) n
   return has_options ? option : argument;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// Makes messages of this process name command-line options. For programs that have Tessera's.
 void name_options() noexcept;
@@ -13,4 +13,4 @@ void name_options() noexcept;
 [[nodiscard]] std::string_view option_or(std::string_view option,
                                          std::string_view argument) noexcept;
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

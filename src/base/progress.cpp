@@ -13,7 +13,7 @@
 #include "base/table.hpp"
 #include "base/text.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 namespace {
 
 /// The steps of this process, outermost first.
@@ -172,4 +172,4 @@ void clear_progress_line() {
     const auto written = write(STDERR_FILENO, erasure.data(), erasure.size());
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -8,7 +8,7 @@
 #include "base/timer.hpp"
 #include "base/work_done.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// A whole step in the user's units, of which a share is shown: {1.6e4, "GFLOP"}.
 struct ProgressAmount {
@@ -56,4 +56,4 @@ void clear_progress_line();
 /// Prints a line to stderr where the progress line is, which is drawn again below it. Thread-safe.
 void print_above_progress(const std::string& line);
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

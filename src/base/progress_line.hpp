@@ -9,7 +9,7 @@
 
 #include "base/timer.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// Where and how often progress is printed.
 struct ProgressTimes {
@@ -44,4 +44,4 @@ class ProgressLine {
   std::thread thread_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

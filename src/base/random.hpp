@@ -8,7 +8,7 @@
 #include "base/hash.hpp"
 #include "base/index.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// Returns 64 random bits for (seed, stream, index).
 [[nodiscard]] TESSERA_HD constexpr std::uint64_t random_bits(std::uint64_t seed,
@@ -31,4 +31,4 @@ template <class T>
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 namespace {
 
 double quantile(const std::vector<double>& sorted, double q) {
@@ -68,4 +68,4 @@ std::string interval_text(const Summary& seconds) {
   return text;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

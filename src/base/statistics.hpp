@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 struct Summary {
   std::size_t count = 0;
@@ -23,4 +23,4 @@ struct Summary {
 /// five samples, "1.2 ms .. 1.5 ms (75 %)"; "-" for fewer than two.
 [[nodiscard]] std::string interval_text(const Summary& seconds);
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

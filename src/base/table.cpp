@@ -11,7 +11,7 @@
 #include "base/lines.hpp"
 #include "base/text.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 namespace {
 
 bool numeric(const std::string& cell) {
@@ -199,4 +199,4 @@ std::string Table::fitted(std::size_t settings, std::size_t columns) const {
 
 std::size_t terminal_columns() { return columns_of(STDOUT_FILENO); }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

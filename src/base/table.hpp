@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// A table with headings. A column is right-aligned if all its cells begin with a digit or sign,
 /// otherwise left-aligned.
@@ -48,4 +48,4 @@ class Table {
 /// Returns the columns of the terminal at standard output; otherwise those of COLUMNS, or 80.
 [[nodiscard]] std::size_t terminal_columns();
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <ctime>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 std::string human_bytes(double bytes) {
   constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -179,4 +179,4 @@ std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -9,7 +9,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// Formats bytes in binary units: "1.5 GiB", "312 B".
 [[nodiscard]] std::string human_bytes(double bytes);
@@ -52,4 +52,4 @@ template <std::integral I>
 /// Returns the current UTC time in ISO 8601: "2026-01-31T12:00:00Z".
 [[nodiscard]] std::string utc_now();
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

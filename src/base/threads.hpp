@@ -9,7 +9,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// Calls f(i, thread) once for each i in [0, n) on at most `threads` threads; the caller is thread
 /// 0. Rethrows an exception of f after all threads have ended.
@@ -26,4 +26,4 @@ void for_each_on_threads(int threads, index_t n, const F& f) {
   for (std::future<void>& other : others) other.get();
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

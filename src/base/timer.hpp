@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// The seconds on the steady clock since construction or the last restart. (By clock_gettime, as
 /// std::chrono::steady_clock: <chrono> takes a third of a second to compile.)
@@ -35,4 +35,4 @@ class Timer {
   std::int64_t start_ = now();  ///< nanoseconds
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -6,7 +6,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// A kernel and its problem in a simulation of loads and stores. Sizes in elements; each workload
 /// reads only its own members.
@@ -24,4 +24,4 @@ struct TracedProblem {
   std::uint64_t seed = 1;
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -6,7 +6,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// A row-major matrix or a block of one: data[i * ld + j], 0 <= i < rows, 0 <= j < cols, ld >= cols
 /// (elements).
@@ -48,4 +48,4 @@ template <class T, class Byte = std::conditional_t<std::is_const_v<T>, const std
   return {reinterpret_cast<Byte*>(x.data), x.rows, x.cols * size, x.ld * size};
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -7,7 +7,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 struct WorkDone {
   std::atomic<index_t> bytes_read{0}, bytes_written{0};
@@ -47,4 +47,4 @@ inline void count_level(index_t whole, index_t parts) {
   if (whole > counted_keys) count_placed(whole, std::log2(static_cast<double>(parts)));
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

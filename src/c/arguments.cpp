@@ -7,7 +7,7 @@
 
 #include "kernels/transpose/records.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 
 Storage storage_of(int order) {
   expect(order == TESSERA_ROW_MAJOR || order == TESSERA_COL_MAJOR, "order",
@@ -99,4 +99,4 @@ void refuse_overlap(const char* result, const Extent& written, const char* argum
   expect(!written.overlaps(read), result, "overlaps {}: must be separate memory", argument);
 }
 
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c

@@ -10,7 +10,7 @@
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/sort/key.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 
 /// Whether the rows of matrices, or their columns, are contiguous.
 enum class Storage { rows, columns };
@@ -90,4 +90,4 @@ template <class T>
   return factor;
 }
 
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c

@@ -14,7 +14,7 @@
 #include "machine/topology.hpp"
 #include "mpi/runtime.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 namespace {
 
 /// Returns the threads of this rank: OMP_NUM_THREADS, or the cores that it shares with no other
@@ -53,7 +53,7 @@ int ask(tessera_context context, int* to, const char* argument, const Value& val
 }
 
 }  // namespace
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c
 
 int tessera_context_create(MPI_Comm comm, tessera_context* context) {
   using namespace tessera;

@@ -10,7 +10,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 
 struct Context {
   mpi::Communicator comm;
@@ -77,4 +77,4 @@ void expect_memory(const Home& home, const void* data, index_t bytes);
   return extent_of(data, home.ld, home.shape, bytes);
 }
 
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c

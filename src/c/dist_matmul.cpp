@@ -6,7 +6,7 @@
 #include "dist/matmul/multiply.hpp"
 #include "mpi/transfer.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 namespace {
 
 namespace products = dist::matmul;
@@ -71,7 +71,7 @@ void multiply(const Context& context, const Operand& a, const Operand& b, const 
 }
 
 }  // namespace
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c
 
 int tessera_dist_matmul(tessera_context context, int order, int type, int op_a, int op_b,
                         const void* alpha, tessera_layout layout_a, const void* a, int64_t lda,

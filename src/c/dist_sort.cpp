@@ -10,7 +10,7 @@
 #include "dist/sort/sort.hpp"
 #include "mpi/transfer.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 namespace {
 
 namespace sorts = dist::sort;
@@ -105,7 +105,7 @@ std::vector<sorts::KeyColumn> columns_of(int columns, const int* types, const in
 }
 
 }  // namespace
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c
 
 int tessera_dist_total(tessera_context context, int64_t n, int64_t* total, int64_t* before) {
   using namespace tessera::c;

@@ -6,7 +6,7 @@
 #include "dist/transpose/transpose.hpp"
 #include "mpi/transfer.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 namespace {
 
 namespace transposes = dist::transpose;
@@ -81,7 +81,7 @@ transposes::Method transpose_method(const Context& context, const Options& optio
 }
 
 }  // namespace
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c
 
 int tessera_dist_transpose(tessera_context context, int order, int type, int op, double alpha,
                            tessera_layout layout_a, const void* a, int64_t lda, double beta,

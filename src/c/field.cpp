@@ -10,7 +10,7 @@
 #include "dist/stencil/plan.hpp"
 #include "machine/topology.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 namespace {
 
 namespace stencils = dist::stencil;
@@ -111,7 +111,7 @@ void add(Fingerprint& same, const stencil::Stencil& stencil) {
 }
 
 }  // namespace
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c
 
 int tessera_field_create(tessera_context context, const tessera_stencil* stencil, int type,
                          const int64_t* extents, const char* options, tessera_field* field) {

@@ -9,7 +9,7 @@
 #include "io/dataset.hpp"
 #include "io/output_file.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 namespace {
 
 constexpr int most_dims = 32;
@@ -115,7 +115,7 @@ void write(const Context& context, const Output& output, const void* data) {
 }
 
 }  // namespace
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c
 
 int tessera_dataset_extents(const char* file, const char* dataset, int* dims, int64_t extents[32]) {
   using namespace tessera;

@@ -8,7 +8,7 @@
 
 #include "c/status.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 
 /// The objects of one kind of handle, a pointer type that is never dereferenced.
 template <class Handle, class Object>
@@ -63,4 +63,4 @@ template <class Handle, class Make>
   });
 }
 
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c

@@ -6,7 +6,7 @@
 #include "c/context.hpp"
 #include "layout/home.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 namespace {
 
 void expect_extents(index_t rows, index_t cols) {
@@ -92,7 +92,7 @@ void expect_memory(const Home& home, const void* data, index_t bytes) {
   expect_matrix(home.name, data, home.ld, home.shape, bytes);
 }
 
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c
 
 int tessera_layout_grid(tessera_context context, int64_t rows, int64_t cols, int grid_rows,
                         int grid_cols, tessera_layout* layout) {

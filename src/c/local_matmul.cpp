@@ -7,7 +7,7 @@
 #include "kernels/matmul/variants.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 namespace {
 
 struct LocalOperand {
@@ -71,7 +71,7 @@ void product(const LocalOperand& a, const LocalOperand& b, const Factors& factor
 }
 
 }  // namespace
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c
 
 int tessera_matmul(int order, int type, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
                    const void* alpha, const void* a, int64_t lda, const void* b, int64_t ldb,

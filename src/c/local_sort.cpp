@@ -8,7 +8,7 @@
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 namespace {
 
 int useful_threads(index_t n, int threads) {
@@ -16,7 +16,7 @@ int useful_threads(index_t n, int threads) {
 }
 
 }  // namespace
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c
 
 int tessera_sort(int type, int direction, int64_t n, void* keys, const char* options) {
   using namespace tessera;

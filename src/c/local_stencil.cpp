@@ -6,7 +6,7 @@
 #include "kernels/stencil/array.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 
 Index3 three(const int64_t* values, int dims, index_t missing, index_t least,
              const char* argument) {
@@ -70,7 +70,7 @@ void refuse_self_overlap(const Index3& stride, const Index3& extent, index_t byt
 }
 
 }  // namespace
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c
 
 int tessera_advance(const tessera_stencil* stencil, int type, const int64_t* extents, void* u,
                     const int64_t* strides, int64_t steps, const char* options) {

@@ -8,7 +8,7 @@
 #include "kernels/transpose/update.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 namespace {
 
 namespace kernels = tessera::transpose;
@@ -76,7 +76,7 @@ void transpose(int type, const Matrix& a, const Result& b, const Scale& scale,
 }
 
 }  // namespace
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c
 
 int tessera_transpose(int order, int type, int op, int64_t m, int64_t n, double alpha,
                       const void* a, int64_t lda, double beta, void* b, int64_t ldb,

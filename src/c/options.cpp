@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "c/status.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 namespace {
 
 constexpr index_t most_threads = 4096;
@@ -58,4 +58,4 @@ void unknown_value(std::string_view option, std::string_view value,
                                                   printable(value), suggestion(value, known)));
 }
 
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c

@@ -10,7 +10,7 @@
 #include "base/index.hpp"
 #include "kernels/variant.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 
 class Options {
  public:
@@ -63,4 +63,4 @@ template <class Info>
   unknown_value("algorithm", name, known);
 }
 
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c

@@ -10,7 +10,7 @@
 #include "base/note.hpp"
 #include "base/version.hpp"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 namespace {
 
 struct LastError {
@@ -45,7 +45,7 @@ int fail() noexcept {
   }
 }
 
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c
 
 namespace {
 

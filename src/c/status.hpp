@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "tessera.h"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 
 /// Throws Error(usage) "ARGUMENT PROBLEM" unless `holds`.
 template <class... Args>
@@ -32,4 +32,4 @@ template <class F>
   }
 }
 
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c

@@ -5,7 +5,7 @@
 #include "kernels/stencil/stencil.hpp"
 #include "tessera.h"
 
-namespace tessera::c {
+namespace tessera::inline v1::c {
 
 /// Return the stencil and its boundaries. Throw Error(usage) naming `stencil`.
 [[nodiscard]] stencil::Stencil stencil_of(const tessera_stencil* given);
@@ -16,4 +16,4 @@ namespace tessera::c {
 [[nodiscard]] Index3 three(const int64_t* values, int dims, index_t missing, index_t least,
                            const char* argument);
 
-}  // namespace tessera::c
+}  // namespace tessera::inline v1::c

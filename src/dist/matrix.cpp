@@ -6,7 +6,7 @@
 #include "base/random.hpp"
 #include "layout/home.hpp"
 
-namespace tessera::dist {
+namespace tessera::inline v1::dist {
 
 namespace {
 
@@ -107,4 +107,4 @@ TESSERA_INSTANTIATE(Complex<float>);
 TESSERA_INSTANTIATE(Complex<double>);
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::dist
+}  // namespace tessera::inline v1::dist

@@ -14,7 +14,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/shared_memory.hpp"
 
-namespace tessera::dist {
+namespace tessera::inline v1::dist {
 
 /// Memory that all ranks of a node share, for several matrices: one window, since a window per
 /// matrix would multiply the messages of its allocation.
@@ -136,4 +136,4 @@ void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t
   fill_random<Complex<typename T::value_type>>(matrix, seed, stream);
 }
 
-}  // namespace tessera::dist
+}  // namespace tessera::inline v1::dist

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "layout/home.hpp"
 
-namespace tessera::dist {
+namespace tessera::inline v1::dist {
 namespace {
 
 layout::MatrixLayout home(layout::MatrixLayout layout, index_t bytes,
@@ -85,4 +85,4 @@ void DistributedRecords::rename(layout::MatrixLayout layout) {
   box_ = layout_.of(rank_);
 }
 
-}  // namespace tessera::dist
+}  // namespace tessera::inline v1::dist

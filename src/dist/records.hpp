@@ -9,7 +9,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/shared_memory.hpp"
 
-namespace tessera::dist {
+namespace tessera::inline v1::dist {
 
 using tessera::transpose::ConstRecords;
 using tessera::transpose::Records;
@@ -67,4 +67,4 @@ class DistributedRecords {
   std::byte* data_ = nullptr;
 };
 
-}  // namespace tessera::dist
+}  // namespace tessera::inline v1::dist

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/timer.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// Runs the work, releases its resources and returns its exception, if any.
@@ -124,4 +124,4 @@ void FileQueue::serve() noexcept {
   }
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -11,7 +11,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Bytes moved between files and memory in the background, and the time spent waiting for them.
 struct FileTraffic {
@@ -90,4 +90,4 @@ class FileQueue {
   std::thread thread_;
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -13,7 +13,7 @@
 
 #include "io/schema.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// Attributes that describe how a dataset is stored in its file, and its relations to other
@@ -131,4 +131,4 @@ void read_attributes(hid_t from, const std::string& name) {
   for_each_portable(from, name, [](const Attribute&, const std::string&) {});
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -5,7 +5,7 @@
 
 #include "io/h5.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Treatment of the attributes of packed or missing numbers: copied if they apply to the output,
 /// left out if the output holds unpacked values.
@@ -21,4 +21,4 @@ void copy_attributes(hid_t from, hid_t to, const std::string& name, PackingAttri
 /// Reads all attributes that copy_attributes() would copy. Throws Error(bad_data).
 void read_attributes(hid_t from, const std::string& name);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -6,7 +6,7 @@
 
 #include "io/filters.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 typedef std::uint8_t Lane __attribute__((vector_size(16)));
@@ -110,4 +110,4 @@ void unshuffle(std::span<const std::byte> from, std::size_t bytes, std::byte* to
   std::memcpy(to + n * bytes, from.data() + n * bytes, from.size() - n * bytes);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -12,7 +12,7 @@
 #include "io/small_copy.hpp"
 #include "mpi/heartbeat.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr index_t alignment = alignof(std::max_align_t);  // of parts
@@ -172,4 +172,4 @@ RowOrder unchanged_order(index_t rows, index_t memory) {
           memory};
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

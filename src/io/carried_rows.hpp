@@ -11,7 +11,7 @@
 #include "io/h5.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// The rows of an input in the order of an output; each occurs at most once.
 struct RowOrder {
@@ -74,4 +74,4 @@ void for_rounds(CarriedRows& reading, const RowOrder& order,
 /// Returns the order of all rows as they are.
 [[nodiscard]] RowOrder unchanged_order(index_t rows, index_t memory);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -9,7 +9,7 @@
 #include "base/hash.hpp"
 #include "io/checksum_kernels.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// Returns an element of up to 8 bytes as a word.
@@ -75,4 +75,4 @@ std::uint64_t checksum_version1(std::span<const std::byte> data, index_t element
 
 std::string checksum_text(std::uint64_t sum) { return fmt::format("{:016x}", sum); }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

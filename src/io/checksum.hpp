@@ -9,7 +9,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Returns the contribution of consecutive elements of element_bytes each, the first at global
 /// position first_element. Elements of 2 to 8 bytes enter as hash_at(bits, position); longer ones
@@ -27,4 +27,4 @@ namespace tessera::io {
 
 [[nodiscard]] std::string checksum_text(std::uint64_t sum);  ///< 16 hexadecimal digits
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -8,7 +8,7 @@
 #include "base/hash.hpp"
 #include "base/simd/vector.hpp"
 
-namespace tessera::io::TESSERA_ISA {
+namespace tessera::inline v1::io::TESSERA_ISA {
 namespace {
 
 template <class Word>
@@ -186,4 +186,4 @@ std::uint64_t sum_of_words64(const std::byte* words, index_t count, std::uint64_
   return sum_of<std::uint64_t>(words, count, position);
 }
 
-}  // namespace tessera::io::TESSERA_ISA
+}  // namespace tessera::inline v1::io::TESSERA_ISA

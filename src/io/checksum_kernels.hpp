@@ -7,7 +7,7 @@
 #include "base/index.hpp"
 #include "machine/isa.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 inline constexpr index_t block_bytes = 512;  // the words of a block have a table of factors
 
@@ -33,4 +33,4 @@ TESSERA_IO_CHECKSUM_KERNELS;
 }
 #undef TESSERA_IO_CHECKSUM_KERNELS
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

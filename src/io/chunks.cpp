@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// Returns the filters of a pipeline; none if one is not known here, or two are deflate.
@@ -168,4 +168,4 @@ void require_honest_masks(hid_t dataset, const std::string& name,
   }
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

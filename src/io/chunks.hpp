@@ -11,7 +11,7 @@
 #include "io/dataset.hpp"
 #include "io/filters.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// The chunks of a dataset and the filters that shape their stored bytes.
 struct Chunking {
@@ -70,4 +70,4 @@ void require_whole_chunks(hid_t dataset, hid_t creation, const DatasetName& name
 void require_honest_masks(hid_t dataset, const std::string& name,
                           std::span<const layout::Range> box);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -11,7 +11,7 @@
 #include "io/columns.hpp"
 #include "io/pieces.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 using Key = Column::Key;
@@ -206,4 +206,4 @@ void read_bytes(const std::string& file, const Column& column, layout::Range row
   }
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

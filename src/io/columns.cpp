@@ -13,7 +13,7 @@
 #include "io/text_attribute.hpp"
 #include "io/type_name.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 using Key = Column::Key;
@@ -196,4 +196,4 @@ void require_rows(const Column& column, const TableInfo& table, const DatasetNam
                       name.text(), table.rows(), column.name, column.rows()));
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

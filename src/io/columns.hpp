@@ -8,7 +8,7 @@
 
 #include "io/dataset.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 struct Column {
   /// The comparison of rows.
@@ -90,4 +90,4 @@ void read_bytes(const std::string& file, const Column& column, layout::Range row
 /// Reads rows as they are stored into to[0 : rows.size(), 0 : row_bytes].
 void read_stored(const std::string& file, const Column& column, layout::Range rows, std::byte* to);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

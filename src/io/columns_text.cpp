@@ -7,7 +7,7 @@
 
 #include "io/columns.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 using Key = Column::Key;
@@ -87,4 +87,4 @@ TableInfo parse_table(const std::string& text) {
   return table;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -8,7 +8,7 @@
 #include "io/dataset.hpp"
 #include "io/home_file.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// The hash of one element, fed part by part.
@@ -125,4 +125,4 @@ Elements::~Elements() {
     H5Dvlen_reclaim(type_, memory_, H5P_DEFAULT, data_.data());
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

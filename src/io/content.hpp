@@ -8,7 +8,7 @@
 #include "io/dataset.hpp"
 #include "io/h5.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Returns whether elements of the type can be copied to another file: they have no references to
 /// regions, and no parts of classes that this version does not know.
@@ -40,4 +40,4 @@ class Elements {
   std::vector<std::byte> data_;
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

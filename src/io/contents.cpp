@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "io/type_name.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -244,4 +244,4 @@ index_t stored_bytes(const DatasetName& name) {
   return static_cast<index_t>(H5Dget_storage_size(open_dataset(file, name)));
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -6,7 +6,7 @@
 
 #include "io/dataset.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Called with every dataset that is described; throws Error if it cannot be read.
 using LookAtDataset =
@@ -22,4 +22,4 @@ using LookAtDataset =
 /// Returns the bytes that a dataset takes in its file. Throws Error(missing_input, bad_data).
 [[nodiscard]] index_t stored_bytes(const DatasetName& name);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -15,7 +15,7 @@
 #include "base/half.hpp"
 #include "io/type_name.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 // Conversions between native numbers.
@@ -360,4 +360,4 @@ void Transfer::check(herr_t result, hid_t to, const std::string& name,
                           refusal_->value, position, type, reason, advice));
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -12,7 +12,7 @@
 #include "io/h5.hpp"
 #include "io/number_bits.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 struct ConversionPlan;
 
@@ -64,4 +64,4 @@ class Transfer {
   std::optional<Refusal>* outer_;
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -20,7 +20,7 @@
 #include "io/text_attribute.hpp"
 #include "io/variable_part.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// Attributes that name variables (CF 1.11).
@@ -364,4 +364,4 @@ void copy_coordinates(hid_t file, std::span<const DatasetSpec> specs, std::size_
     created.push_back(std::move(path));
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -9,7 +9,7 @@
 
 #include "io/output_dataset.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Returns, for each dimension of the dataset, whether its input has dimension scales for it.
 [[nodiscard]] std::vector<bool> dimensions_with_scales(const DatasetSpec& spec);
@@ -41,4 +41,4 @@ void read_coordinates(hid_t file, hid_t dataset, const std::function<void(index_
 void copy_coordinates(hid_t file, std::span<const DatasetSpec> specs, std::size_t which,
                       const DatasetPlace& place, std::vector<std::string>& created);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

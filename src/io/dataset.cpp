@@ -18,7 +18,7 @@
 #include "io/storage.hpp"
 #include "io/type_name.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 DatasetInfo number_type(std::string_view name) {
   using Kind = DatasetInfo::Kind;
@@ -345,4 +345,4 @@ bool is_stored_as(const DatasetName& name, Element element) {
   return H5Tequal(stored_type(name), owned_type(element)) > 0;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -15,7 +15,7 @@
 #include "io/selection.hpp"
 #include "layout/matrix_layout.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 struct Packing;
 
@@ -166,4 +166,4 @@ void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to)
   read_box(name, box, MatrixView<Own>{reinterpret_cast<Own*>(to.data), to.rows, to.cols, to.ld});
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

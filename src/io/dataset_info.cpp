@@ -7,7 +7,7 @@
 
 #include "io/dataset.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 std::string DatasetInfo::type_text() const {
   const bool is_named = other != DatasetInfo{}.other;  // by inspect() or number_type()
@@ -48,4 +48,4 @@ DatasetInfo parse_dataset_info(const std::string& text) {
   return info;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

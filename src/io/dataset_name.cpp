@@ -5,7 +5,7 @@
 #include "io/dataset.hpp"
 #include "io/raw_file.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::vector<std::string> split_names(const std::string& text) {
   return names;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -10,7 +10,7 @@
 #include "machine/fork_join.hpp"
 #include "mpi/heartbeat.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// A thread has the stored bytes of a chunk and two steps of its decoding.
@@ -188,4 +188,4 @@ std::optional<std::vector<Ranges>> decode_box(hid_t dataset, const std::string& 
   return std::move(decoding.absent());
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -8,7 +8,7 @@
 
 #include "io/pieces.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Returns the bytes of the buffers in which up to `threads` threads decode chunks of that size.
 [[nodiscard]] index_t decode_bytes(index_t chunk_bytes, int threads);
@@ -22,4 +22,4 @@ namespace tessera::io {
 [[nodiscard]] std::optional<std::vector<Ranges>> decode_box(hid_t dataset, const std::string& name,
                                                             const Ranges& box, const HeldArray& to);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -27,7 +27,7 @@
 #include "io/storage.hpp"
 #include "io/verify_file.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// Returns the resident bytes of this process; 0 if the system does not report them.
@@ -262,4 +262,4 @@ int examine_main(int argc, char** argv) {
   }
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -4,7 +4,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Kinds of examinations.
 inline constexpr const char* as_dataset = "dataset";
@@ -30,4 +30,4 @@ struct ReadLimits {
 /// not call the file damaged.
 [[nodiscard]] int examine_main(int argc, char** argv);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -15,7 +15,7 @@
 
 #include "mpi/heartbeat.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr index_t step_bytes = index_t{256}
@@ -119,4 +119,4 @@ void copy_ownership(const std::string& from, const std::string& to, FileCopy::Ow
                  owner);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -7,7 +7,7 @@
 #include "base/index.hpp"
 #include "io/raw_file.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// A new file with the bytes, permissions, owner and extended attributes of another. Shares blocks
 /// if the file system supports it (FICLONE); holes stay holes.
@@ -34,4 +34,4 @@ void copy_file(const std::string& from, const std::string& to);
 /// Error(cannot_create, io).
 void copy_ownership(const std::string& from, const std::string& to, FileCopy::Owner owner);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

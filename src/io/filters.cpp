@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr std::size_t sum_bytes = 4;
@@ -214,4 +214,4 @@ std::span<const std::byte> ChunkDecoder::decode(std::span<const std::byte> store
   return now;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

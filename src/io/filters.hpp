@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// One filter of a pipeline.
 struct Filter {
@@ -97,4 +97,4 @@ void unshuffle(std::span<const std::byte> from, std::size_t bytes, std::byte* to
 /// Returns the checksum of Fletcher (1982) over big-endian 16-bit words, as HDF5 stores it.
 [[nodiscard]] std::uint32_t fletcher32(std::span<const std::byte> data);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -11,7 +11,7 @@
 #include "io/small_copy.hpp"
 #include "io/text_attribute.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 using Vector = std::array<double, 3>;
@@ -177,4 +177,4 @@ std::optional<Geometry> geometry_of(const DatasetSpec& spec) {
   return permuted(geometry, order);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

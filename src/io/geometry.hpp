@@ -9,7 +9,7 @@
 
 #include "io/h5.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 struct DatasetSpec;
 
@@ -30,4 +30,4 @@ struct Geometry {
 /// missing_input). Serial.
 [[nodiscard]] std::optional<Geometry> geometry_of(const DatasetSpec& spec);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

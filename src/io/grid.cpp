@@ -5,7 +5,7 @@
 
 #include "io/packed.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// Calls body(box) for parts of the box that fit the staging memory: whole planes, or whole rows of
@@ -107,4 +107,4 @@ TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

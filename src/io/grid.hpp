@@ -7,7 +7,7 @@
 #include "base/grid_view.hpp"
 #include "io/dataset.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Reads the dataset's box (unpacked, if the name has packing), converted to T; `to` has the box's
 /// extent and as many dimensions as the dataset.
@@ -28,4 +28,4 @@ void write_grid(const Box3& box, const GridView<const T>& from, const PutSlab& p
 /// The maximal memory of either call, in bytes, in addition to its arguments.
 inline constexpr index_t grid_staging_bytes = index_t{16} << 20;
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

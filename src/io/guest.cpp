@@ -19,7 +19,7 @@
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// Returns whether the library locks files, which users can disable.
@@ -245,4 +245,4 @@ void Guest::publish(const std::string& partial) const {
   publish_file(partial, file_);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -10,7 +10,7 @@
 #include "io/file_copy.hpp"
 #include "io/output_dataset.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 class Guest {
  public:
@@ -61,4 +61,4 @@ class Guest {
   std::optional<FileCopy> copy_;
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -7,7 +7,7 @@
 #include "io/conversion.hpp"
 #include "io/number_types.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 struct ErrorWords {
@@ -247,4 +247,4 @@ std::vector<std::string> links_by_creation(hid_t group) {
   return names;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -10,7 +10,7 @@
 #include "base/element.hpp"
 #include "base/index.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// The owner of one HDF5 identifier.
 class Handle {
@@ -127,4 +127,4 @@ void write_attribute(hid_t object, const std::string& name, double value);
 /// Returns the names of a group's links in order of creation; none if it does not track that.
 [[nodiscard]] std::vector<std::string> links_by_creation(hid_t group);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Returns the name under which an object's file was opened; empty if unknown.
 [[nodiscard]] inline std::string home_of(hid_t object) {
@@ -29,4 +29,4 @@ namespace tessera::io {
   return !home.empty() && home == home_of(file);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

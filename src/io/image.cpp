@@ -13,7 +13,7 @@
 #include "io/partials.hpp"
 #include "io/raw_file.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr const char* group_name = "/VTKHDF";
@@ -270,4 +270,4 @@ std::string write_xdmf(const std::string& file, std::span<const DatasetSpec> spe
   return name;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -7,7 +7,7 @@
 
 #include "io/output_file.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Returns the last parts of the paths, made unique by numbers.
 [[nodiscard]] std::vector<std::string> field_names(const std::vector<std::string>& paths);
@@ -42,4 +42,4 @@ void link_images(hid_t file, std::span<const DatasetSpec> specs);
 /// it.
 std::string write_xdmf(const std::string& file, std::span<const DatasetSpec> specs);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

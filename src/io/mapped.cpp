@@ -18,7 +18,7 @@
 #define MADV_POPULATE_READ 22  // Linux 5.14; older kernels reject it
 #endif
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr index_t close_runs = 4;  // maximal distance of close runs, in multiples of their length
@@ -110,4 +110,4 @@ void MappedMatrix::bring(const layout::Box& box) const {
   });
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

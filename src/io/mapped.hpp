@@ -7,7 +7,7 @@
 #include "base/element.hpp"
 #include "io/dataset.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// A dataset whose file is mapped into memory.
 class MappedMatrix {
@@ -54,4 +54,4 @@ class MappedMatrix {
   std::future<void> coming_;  ///< the prefetch of will_bring()
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

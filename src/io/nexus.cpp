@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "io/text_attribute.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr const char* indices = "_indices";
@@ -100,4 +100,4 @@ void NexusPlot::write(hid_t group, hid_t dataset, const Output& output) const {
   }
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

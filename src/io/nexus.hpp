@@ -7,7 +7,7 @@
 
 #include "io/h5.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 class NexusPlot {
  public:
@@ -45,4 +45,4 @@ class NexusPlot {
   std::vector<Field> indices_;  // the group's attributes NAME_indices
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -3,7 +3,7 @@
 #include "io/dataset.hpp"
 #include "io/schema.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 Notes::Notes(const std::string& file) : name_(file), file_(open_file(file)) {
   require(H5Lexists(file_, schema::group, H5P_DEFAULT) > 0, ExitCode::bad_data,
@@ -23,4 +23,4 @@ std::string Notes::checksum(const std::string& path) const {
   return read_text_attribute(open_dataset(file_, {name_, path}), schema::checksum);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

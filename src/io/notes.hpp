@@ -5,7 +5,7 @@
 
 #include "io/h5.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// The attributes of a finished output file. Serial.
 class Notes {
@@ -24,4 +24,4 @@ class Notes {
   Handle file_, group_;
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

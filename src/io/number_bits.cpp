@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr std::size_t kept_bits =
@@ -245,4 +245,4 @@ std::string to_text(const Number& number) {
   return fmt::format("{}", number.negative ? -wide : wide);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 __extension__ typedef unsigned __int128
     Bits128;  // NOLINT: -Wpedantic knows no other way to name it
@@ -68,4 +68,4 @@ Loss encode(const NumberBits& form, const Number& number, std::byte* to);
 /// not write the format.
 [[nodiscard]] double rounded_to(const NumberBits& form, double value);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -6,7 +6,7 @@
 
 #include "base/half.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 template <class From, class To, class Make>
@@ -98,4 +98,4 @@ void NumberForm::convert(const std::byte* elements, index_t n, std::byte* to) co
   if (bytes_ == 8) swap_each<std::uint64_t>(to, n);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

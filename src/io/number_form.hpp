@@ -6,7 +6,7 @@
 
 #include "io/dataset.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 class NumberForm {
  public:
@@ -29,4 +29,4 @@ class NumberForm {
   bool swapped_ = false;                // relative to native byte order
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -6,7 +6,7 @@
 
 #include "io/h5.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr NumberBits integer(bool has_sign, std::size_t bytes) {
@@ -90,4 +90,4 @@ hid_t native_type(const NumberType& type) {
   return types[static_cast<std::size_t>(&type - table)];
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

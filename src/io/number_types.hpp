@@ -11,7 +11,7 @@
 
 #include "io/number_bits.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 struct NumberType {
   std::string_view name;  ///< in --type, outputs and messages
@@ -33,4 +33,4 @@ struct NumberType {
 /// Returns HDF5's type of these numbers in the byte order of this machine. Borrowed.
 [[nodiscard]] hid_t native_type(const NumberType& type);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

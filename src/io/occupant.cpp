@@ -13,7 +13,7 @@
 #include "io/output_dataset.hpp"
 #include "io/schema.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// The contents of an output of Tessera, and whether there is anything else.
@@ -103,4 +103,4 @@ Occupant occupant_of(const std::string& file) {
   }
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 enum class Occupant {
   nothing,
@@ -16,4 +16,4 @@ enum class Occupant {
 /// to it. A damaged file can crash the HDF5 library; probe_output() (probe.hpp) survives that.
 [[nodiscard]] Occupant occupant_of(const std::string& file);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

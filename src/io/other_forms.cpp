@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ std::string advice_on(const std::string& file, const std::string& form) {
   return "name one written by h5py or similar";
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

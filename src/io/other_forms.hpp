@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Returns what a file or folder is: "a netCDF-3 file", "a zarr store", "a text file"; empty if
 /// unknown.
@@ -12,4 +12,4 @@ namespace tessera::io {
 /// Returns how to make an HDF5 file of it: the command that converts that form.
 [[nodiscard]] std::string advice_on(const std::string& file, const std::string& form);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

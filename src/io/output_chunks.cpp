@@ -23,7 +23,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/heartbeat.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 using Ranges = std::vector<layout::Range>;
@@ -337,4 +337,4 @@ void OutputFile::check_chunks() {
   });
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -14,7 +14,7 @@
 #include "io/references.hpp"
 #include "io/small_copy.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// Writes the rows of a carried dataset to the output's, and returns their checksum.
@@ -119,4 +119,4 @@ void OutputFile::write_rows_of(std::size_t which, const DatasetName& from, const
                       output.path));
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

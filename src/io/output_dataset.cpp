@@ -17,7 +17,7 @@
 #include "io/packed.hpp"
 #include "io/schema.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 Handle make_space(const std::vector<index_t>& shape) {
@@ -273,4 +273,4 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec, const DatasetPlace& 
   return offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -12,7 +12,7 @@
 #include "io/geometry.hpp"
 #include "io/h5.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// An object of an output, and the object of an input whose attributes or content it gets.
 struct AttributesOf {
@@ -86,4 +86,4 @@ void require_free_paths(const std::string& file, std::span<const DatasetSpec> sp
 /// Aligns large datasets of files opened with that list to pages.
 void set_data_alignment(hid_t access_list);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -28,7 +28,7 @@
 #include "mpi/heartbeat.hpp"
 #include "mpi/runtime.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr index_t piece_bytes = index_t{16} << 20;  // unit of checksums and heartbeats
@@ -372,4 +372,4 @@ void OutputFile::write_sums(hid_t out) const {
   }
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -27,7 +27,7 @@
 #include "layout/matrix_layout.hpp"
 #include "mpi/communicator.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 class OutputFile {
  public:
@@ -182,4 +182,4 @@ class OutputFile {
 /// directory is missing or not writable. Local; leaves no file.
 void require_place_for_output(const DatasetName& output, OutputFile::Existing existing);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

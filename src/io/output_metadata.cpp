@@ -11,7 +11,7 @@
 #include "io/output_file.hpp"
 #include "io/schema.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 /// Checks that the library describes the dataset's bytes as they were written.
 void OutputFile::confirm_storage(hid_t dataset, const Dataset& wanted) const {
   const auto confirm = [&](bool holds) {
@@ -55,4 +55,4 @@ void OutputFile::confirm_metadata() const {
   }
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -14,7 +14,7 @@
 #include "io/partials.hpp"
 #include "io/raw_file.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {}  // namespace
 
 void require_place_for_output(const DatasetName& output, OutputFile::Existing existing) {
@@ -38,4 +38,4 @@ void require_place_for_output(const DatasetName& output, OutputFile::Existing ex
               replaces ? Guest::Existing::replace : Guest::Existing::refuse);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

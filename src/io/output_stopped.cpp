@@ -9,7 +9,7 @@
 #include "io/schema.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 void OutputFile::keep(const std::string& problem, const std::string& state) {
   const QuietErrors quiet;
@@ -108,4 +108,4 @@ bool OutputFile::adopt(const std::string& problem) {
   return true;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

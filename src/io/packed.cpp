@@ -13,7 +13,7 @@
 #include "io/conversion.hpp"
 #include "io/text_attribute.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 using Stored = Packing::Stored;
@@ -327,4 +327,4 @@ template void read_values<float>(const DatasetName&, std::span<const layout::Ran
 template void read_values<double>(const DatasetName&, std::span<const layout::Range>,
                                   std::span<double>);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

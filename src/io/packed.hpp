@@ -9,7 +9,7 @@
 
 #include "io/dataset.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// The mapping of stored numbers to values, and which of them are missing.
 struct Packing {
@@ -62,4 +62,4 @@ struct Missing {
 template <class T>
 void read_values(const DatasetName& name, std::span<const layout::Range> slab, std::span<T> to);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -7,7 +7,7 @@
 #include <climits>
 #include <mutex>
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// A list that only grows, to the maximal number of simultaneous notes, so that a signal handler
@@ -70,4 +70,4 @@ bool remove_partials() noexcept {
   return any;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Notes a file, or a directory that will be empty, that is useless after this process has ended.
 void note_partial(const std::string& path);
@@ -15,4 +15,4 @@ void discard_partial(const std::string& path);
 /// Deletes all noted files; returns whether there were any. Async-signal-safe.
 bool remove_partials() noexcept;
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

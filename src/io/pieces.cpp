@@ -11,7 +11,7 @@
 #include "io/decode.hpp"
 #include "mpi/heartbeat.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// A box of a dataset that is read into memory part by part.
@@ -123,4 +123,4 @@ void read_pieces(hid_t dataset, const std::string& name, const Ranges& box, cons
   for (const Ranges& part : absent.value_or(std::vector<Ranges>{box})) by_library(part);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

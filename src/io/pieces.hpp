@@ -11,7 +11,7 @@
 
 #include "layout/block_map.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 using Ranges = std::vector<layout::Range>;
 
@@ -44,4 +44,4 @@ inline constexpr index_t most_piece_bytes = index_t{1} << 30;
 void read_pieces(hid_t dataset, const std::string& name, const Ranges& box, const HeldArray& to,
                  index_t most_bytes = most_piece_bytes);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -6,7 +6,7 @@
 #include "io/raw_file.hpp"
 #include "mpi/heartbeat.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 std::optional<PlainRows> PlainRows::of(const std::string& file, const Column& column,
                                        Element element) {
@@ -50,4 +50,4 @@ void PlainRows::will_read(layout::Range rows) const {
     raw.will_read(place.offset + rows.begin * place.row_bytes, rows.size() * place.row_bytes);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

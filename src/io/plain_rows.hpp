@@ -9,7 +9,7 @@
 
 #include "io/columns.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// The rows of one dataset, or of several with equally many.
 class PlainRows {
@@ -37,4 +37,4 @@ class PlainRows {
   std::vector<RowLayout> places_;
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

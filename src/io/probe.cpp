@@ -25,7 +25,7 @@
 
 extern char** environ;
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 struct Child {
@@ -235,4 +235,4 @@ DatasetInfo parse_dataset(const std::string& answer, DatasetName& name) {
   return info;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -10,7 +10,7 @@
 #include "io/columns.hpp"
 #include "io/verify_file.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 inline constexpr const char* examiner_name = "tessera-examine";
 
@@ -40,4 +40,4 @@ void probe_results(const std::string& file);
 /// Throws as probe() unless an existing file at an output's path can be examined (io/occupant.hpp).
 void probe_output(const std::string& file);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

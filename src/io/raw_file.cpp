@@ -25,7 +25,7 @@
 #include "io/partials.hpp"
 #include "mpi/runtime.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 [[noreturn]] void fail(int error, const std::string& what) {
@@ -280,4 +280,4 @@ bool same_file(const std::string& a, const std::string& b) {
   return whole(a) == whole(b);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -7,7 +7,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// An open file descriptor.
 class RawFile {
@@ -80,4 +80,4 @@ void require_file_or_nothing(const std::string& path, const std::string& what);
 /// resolved).
 [[nodiscard]] bool same_file(const std::string& a, const std::string& b);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

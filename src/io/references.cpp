@@ -9,7 +9,7 @@
 #include "io/home_file.hpp"
 #include "io/small_copy.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// Calls body(reference) for each reference that is not null; it may change them.
@@ -72,4 +72,4 @@ void References::translate(hid_t file, std::span<std::byte> references) const {
   for_each(references, [&](hobj_ref_t& reference) { reference = made.at(reference); });
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -8,7 +8,7 @@
 
 #include "io/output_dataset.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Returns whether the elements are references to objects.
 [[nodiscard]] bool are_references(hid_t type);
@@ -36,4 +36,4 @@ class References {
   std::map<hobj_ref_t, Target> targets_;
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

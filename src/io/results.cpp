@@ -20,7 +20,7 @@
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr hsize_t chunk_rows = 256;
@@ -323,4 +323,4 @@ std::vector<std::string> text_column(const std::string& file, const std::string&
   return values;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -9,7 +9,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 using Value = std::variant<index_t, double, std::string>;
 
@@ -70,4 +70,4 @@ void replace_runs(const std::string& file, const std::vector<Run>& runs);
                                                    const std::string& table,
                                                    const std::string& column);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

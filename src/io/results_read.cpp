@@ -6,7 +6,7 @@
 #include "io/results.hpp"
 #include "io/schema.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 Handle open_group(hid_t parent, const std::string& name) {
@@ -110,4 +110,4 @@ std::vector<Run> read_runs(const std::string& file) {
   return runs;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

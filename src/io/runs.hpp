@@ -6,7 +6,7 @@
 #include "base/index.hpp"
 #include "layout/block_map.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Runs of equal length at equal distances, in elements of a row-major array.
 struct StridedRuns {
@@ -52,4 +52,4 @@ void for_each_runs(std::span<const index_t> extents, std::span<const layout::Ran
   }
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

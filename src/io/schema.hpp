@@ -1,7 +1,7 @@
 #pragma once
 // All names in Tessera's files, and the versions of the formats.
 
-namespace tessera::io::schema {
+namespace tessera::inline v1::io::schema {
 
 inline constexpr int version = 1;  // of a results file
 inline constexpr int output_version =
@@ -116,4 +116,4 @@ inline constexpr const char* collected_from =
     "collected_from";                          // attribute of a run: file#run start_time
 inline constexpr const char* units = "units";  // attribute of a column
 
-}  // namespace tessera::io::schema
+}  // namespace tessera::inline v1::io::schema

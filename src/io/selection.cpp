@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 [[noreturn]] void refuse(const std::string& words) {
@@ -87,4 +87,4 @@ std::vector<index_t> kept(const Selection& selection, const std::vector<index_t>
   return rest;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

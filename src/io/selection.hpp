@@ -7,7 +7,7 @@
 
 #include "layout/block_map.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// The selection along one dimension. Negative bounds count from the end.
 struct Pick {
@@ -34,4 +34,4 @@ using Selection = std::vector<Pick>;
 [[nodiscard]] std::vector<index_t> kept(const Selection& selection,
                                         const std::vector<index_t>& values);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -13,7 +13,7 @@
 #include "io/raw_file.hpp"
 #include "io/runs.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// Returns the access list for runs of this length. The library reads every run of a contiguous
@@ -199,4 +199,4 @@ template void read_box<Complex<float>>(const DatasetName&, const layout::Box&,
 template void read_box<Complex<double>>(const DatasetName&, const layout::Box&,
                                         MatrixView<Complex<double>>);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -13,7 +13,7 @@
 #include "io/output_dataset.hpp"
 #include "io/schema.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr std::string_view no_variable = "This is a netCDF dimension but not a netCDF variable.";
@@ -84,4 +84,4 @@ void copy_whole(hid_t source, hid_t file, const std::string& path,
                       path));
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

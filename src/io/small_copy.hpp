@@ -10,7 +10,7 @@
 #include "base/index.hpp"
 #include "io/h5.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Elements in memory as H5Dread returns them, with their content_checksum().
 struct Content {
@@ -39,4 +39,4 @@ void make_scale(hid_t from, hid_t to, index_t rows);
 void copy_whole(hid_t source, hid_t file, const std::string& path,
                 std::vector<std::string>& created);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -10,7 +10,7 @@
 #include "io/home_file.hpp"
 #include "io/raw_file.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 namespace fs = std::filesystem;
@@ -91,4 +91,4 @@ void require_readable(hid_t dataset, hid_t creation, const DatasetName& name, in
   if (H5Pget_layout(creation) == H5D_VIRTUAL) require_sources(dataset, creation, name, depth);
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -4,7 +4,7 @@
 
 #include "io/dataset.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Throws if the library would return zeros, or fail without a reason, for something that it lacks:
 /// Error(bad_data) for filters, and for raw files that are too short; Error(missing_input) for
@@ -16,4 +16,4 @@ void require_readable(hid_t dataset, hid_t creation, const DatasetName& name, in
 /// from its source, and unmapped parts have a user-defined fill value.
 void require_sources(hid_t dataset, hid_t creation, const DatasetName& name, int depth);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

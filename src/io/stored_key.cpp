@@ -8,7 +8,7 @@
 #include "io/conversion.hpp"
 #include "io/packed.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 index_t size_of(hid_t type) { return static_cast<index_t>(H5Tget_size(type)); }
@@ -78,4 +78,4 @@ void StoredKey::convert(const std::byte* rows, index_t n, std::byte* to) const {
   }
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -8,7 +8,7 @@
 #include "io/columns.hpp"
 #include "io/h5.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 class StoredKey {
  public:
@@ -39,4 +39,4 @@ class StoredKey {
   std::shared_ptr<const Packing> missing_;
 };
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

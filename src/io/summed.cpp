@@ -4,7 +4,7 @@
 
 #include "io/checksum.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr index_t cached_bytes = index_t{256} << 10;  // part of an L2 cache
@@ -50,4 +50,4 @@ std::uint64_t sum_stored(const StoredElements& from, layout::Range elements,
   return sum;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

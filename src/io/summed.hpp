@@ -10,7 +10,7 @@
 #include "io/raw_file.hpp"
 #include "layout/block_map.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Elements of one size in a file, and the offset of the first.
 struct StoredElements {
@@ -35,4 +35,4 @@ struct Onlooker {
 [[nodiscard]] std::uint64_t sum_stored(const StoredElements& from, layout::Range elements,
                                        std::vector<std::byte>& buffer);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

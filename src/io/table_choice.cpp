@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "io/coordinates.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 using Use = Column::Use;
@@ -138,4 +138,4 @@ std::string note_of_others(const TableInfo& table, const DatasetName& name) {
   return note;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

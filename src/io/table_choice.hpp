@@ -6,7 +6,7 @@
 
 #include "io/columns.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 struct TableChoice {
   std::vector<std::string> columns = {};  ///< those to carry; empty: all
@@ -29,4 +29,4 @@ void choose_columns(TableInfo& table, const DatasetName& name, const TableChoice
 /// by the user; empty if there are none.
 [[nodiscard]] std::string note_of_others(const TableInfo& table, const DatasetName& name);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 std::vector<std::string> read_pointers(hid_t attribute, hid_t type, std::size_t count) {
@@ -54,4 +54,4 @@ void write_texts(hid_t object, const std::string& name, const std::vector<std::s
   write_attribute(object, name, space, type, type, pointers.data());
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

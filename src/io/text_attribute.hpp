@@ -7,7 +7,7 @@
 
 #include "io/h5.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Returns the strings of an attribute, one or 1-D, of fixed or variable length; none if it does
 /// not exist or holds something else.
@@ -19,4 +19,4 @@ namespace tessera::io {
 /// Writes a list of strings in place of an existing attribute. Throws Error(io).
 void write_texts(hid_t object, const std::string& name, const std::vector<std::string>& texts);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

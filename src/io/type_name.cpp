@@ -12,7 +12,7 @@
 #include "io/h5.hpp"
 #include "io/number_types.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr unsigned most_members = 4;  // that are listed
@@ -99,4 +99,4 @@ RealPart real_part_of(hid_t type) {
                                          : RealPart::none;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

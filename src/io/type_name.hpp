@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Describes a type: "bitfield of 8 bits", "array of 3 x 2 f64", "compound {x f64, y i32}", "f32".
 [[nodiscard]] std::string type_name(hid_t type);
@@ -22,4 +22,4 @@ namespace tessera::io {
 enum class RealPart { none, first, second };
 [[nodiscard]] RealPart real_part_of(hid_t type);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

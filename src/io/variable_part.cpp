@@ -5,7 +5,7 @@
 
 #include "io/small_copy.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 /// Returns the value that the library reads where a dataset has not been written; zeros for
@@ -76,4 +76,4 @@ std::vector<std::byte> permuted(const Elements& from, const Variable& part) {
   return data;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -11,7 +11,7 @@
 #include "io/content.hpp"
 #include "layout/block_map.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 /// Identifies an object in all open files.
 using Identity = std::pair<unsigned long, haddr_t>;
@@ -50,4 +50,4 @@ struct Variable {
 /// Returns the elements of the part in the output's order of dimensions, with its fill values.
 [[nodiscard]] std::vector<std::byte> permuted(const Elements& from, const Variable& part);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -12,7 +12,7 @@
 #include "io/dataset.hpp"
 #include "io/schema.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 herr_t collect_datasets(hid_t, const char* name, const H5O_info_t* info, void* list) {
@@ -159,4 +159,4 @@ FileCheck parse_check(const std::string& text) {
   return check;
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

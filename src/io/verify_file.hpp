@@ -7,7 +7,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 
 struct DatasetCheck {
   std::string path;
@@ -33,4 +33,4 @@ struct FileCheck {
 [[nodiscard]] std::string to_text(const FileCheck& check);
 [[nodiscard]] FileCheck parse_check(const std::string& text);
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -15,7 +15,7 @@
 #include "io/raw_file.hpp"
 #include "io/storage.hpp"
 
-namespace tessera::io {
+namespace tessera::inline v1::io {
 namespace {
 
 constexpr int most_depth = 16;  // of nested virtual datasets; detects cycles
@@ -300,4 +300,4 @@ void require_sources(hid_t dataset, hid_t creation, const DatasetName& name, int
   VirtualDataset(dataset, creation, name, depth).require_whole();
 }
 
-}  // namespace tessera::io
+}  // namespace tessera::inline v1::io

@@ -8,7 +8,7 @@
 
 #include "kernels/cuda_cache.cuh"
 
-namespace tessera::kernels {
+namespace tessera::inline v1::kernels {
 
 /// Returns the shared-memory address of a generic pointer.
 __device__ __forceinline__ unsigned shared_address(const void* shared) {
@@ -109,4 +109,4 @@ __device__ __forceinline__ void wait_for_copies() {}
 
 #endif
 
-}  // namespace tessera::kernels
+}  // namespace tessera::inline v1::kernels

@@ -1,7 +1,7 @@
 #pragma once
 // Second-level cache policies of device kernels.
 
-namespace tessera::kernels {
+namespace tessera::inline v1::kernels {
 
 /// Returns the policy that evicts the lines of these reads last. It serves kernels that read a line
 /// more than once, from several blocks or sector by sector, while they write as much: their writes
@@ -18,4 +18,4 @@ __device__ __forceinline__ unsigned long long reads_stay() {
 __device__ __forceinline__ unsigned long long reads_stay() { return 0; }
 #endif
 
-}  // namespace tessera::kernels
+}  // namespace tessera::inline v1::kernels

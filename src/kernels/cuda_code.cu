@@ -4,7 +4,7 @@
 #include "kernels/cuda_code.hpp"
 #include "machine/cuda.hpp"
 
-namespace tessera::kernels {
+namespace tessera::inline v1::kernels {
 namespace {
 
 constexpr int threads_of_90a = 64;
@@ -42,4 +42,4 @@ index_t shared_bytes_per_block() {
                      : there;
 }
 
-}  // namespace tessera::kernels
+}  // namespace tessera::inline v1::kernels

@@ -1,7 +1,7 @@
 #pragma once
 // The architecture that a pass of the compiler compiles device code for, as constants.
 
-namespace tessera::kernels {
+namespace tessera::inline v1::kernels {
 
 #if defined(__CUDA_ARCH__)
 inline constexpr int compiled_for = __CUDA_ARCH__ / 10;  // 75, 80, 90, ...
@@ -29,4 +29,4 @@ constexpr int at_most_resident(int threads, int wanted) {
   return most < wanted ? most : wanted;
 }
 
-}  // namespace tessera::kernels
+}  // namespace tessera::inline v1::kernels

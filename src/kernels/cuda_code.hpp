@@ -5,7 +5,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::kernels {
+namespace tessera::inline v1::kernels {
 
 struct DeviceCode {
   int architecture = 0;  ///< compute capability that it was compiled for: 75, 80, 90, ...
@@ -22,4 +22,4 @@ struct DeviceCode {
 /// one of 9.0.
 [[nodiscard]] index_t shared_bytes_per_block();
 
-}  // namespace tessera::kernels
+}  // namespace tessera::inline v1::kernels

@@ -4,7 +4,7 @@
 
 #include "machine/cuda_library.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 namespace {
 
 /// Returns nullptr without the library.
@@ -120,4 +120,4 @@ std::vector<machine::DeviceFunction> device_functions() {
 }
 
 }  // namespace memory
-}  // namespace tessera
+}  // namespace tessera::inline v1

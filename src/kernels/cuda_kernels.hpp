@@ -13,7 +13,7 @@
 #include "kernels/stencil/resident.hpp"
 #include "kernels/transpose/cuda.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// The device's side of a workload: the rows of its table, and the functions that they launch.
 template <class Variant>
@@ -39,4 +39,4 @@ struct CudaKernels {
   std::vector<machine::DeviceFunction> (*probe_functions)();
 };
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

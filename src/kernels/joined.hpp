@@ -3,7 +3,7 @@
 
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 /// Returns the rows of a table followed by more of them.
 template <class Row>
@@ -12,4 +12,4 @@ template <class Row>
   return rows;
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/option_names.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 std::string_view name(Space space) { return space == Space::host ? "host" : "device"; }
 
@@ -25,4 +25,4 @@ void require_library(const VariantInfo& row) {
                   option_or("--kernel", "kernel"), row.name, why, row.remedy));
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 enum class Space { host, device };
 [[nodiscard]] std::string_view name(Space space);
@@ -45,4 +45,4 @@ template <class Row>
   return {table.begin(), table.end()};
 }
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace tessera::layout {
+namespace tessera::inline v1::layout {
 namespace {
 
 using Axes = std::span<const AxisParts>;
@@ -187,4 +187,4 @@ std::size_t fewest_segments(const ArrayGrid& a, const ArrayGrid& b) {
   return best;
 }
 
-}  // namespace tessera::layout
+}  // namespace tessera::inline v1::layout

@@ -6,7 +6,7 @@
 
 #include "layout/distribution.hpp"
 
-namespace tessera::layout {
+namespace tessera::inline v1::layout {
 
 /// One axis of an array: its indices, and the segments of each of its parts.
 struct AxisParts {
@@ -40,4 +40,4 @@ struct ArrayGrid {
 /// segments. Precondition: at least two axes.
 [[nodiscard]] std::size_t fewest_segments(const ArrayGrid& a, const ArrayGrid& b);
 
-}  // namespace tessera::layout
+}  // namespace tessera::inline v1::layout

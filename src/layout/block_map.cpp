@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tessera::layout {
+namespace tessera::inline v1::layout {
 
 BlockMap::BlockMap(index_t extent, index_t parts, index_t granule)
     : extent_(extent), parts_(parts), granule_(granule) {
@@ -53,4 +53,4 @@ std::vector<index_t> weighted_offsets(index_t extent, const std::vector<double>&
   return result;
 }
 
-}  // namespace tessera::layout
+}  // namespace tessera::inline v1::layout

@@ -5,7 +5,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::layout {
+namespace tessera::inline v1::layout {
 
 /// A half-open range of indices.
 struct Range {
@@ -53,4 +53,4 @@ class BlockMap {
                                                     const std::vector<double>& weights,
                                                     index_t least = 0);
 
-}  // namespace tessera::layout
+}  // namespace tessera::inline v1::layout

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera::layout {
+namespace tessera::inline v1::layout {
 namespace {
 
 /// Checks one dimension; `name` is that of the member of BlockCyclic.
@@ -218,4 +218,4 @@ index_t count_common(const Segments& from, const Segments& to) {
   return sum;
 }
 
-}  // namespace tessera::layout
+}  // namespace tessera::inline v1::layout

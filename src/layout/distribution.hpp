@@ -8,7 +8,7 @@
 
 #include "layout/matrix_layout.hpp"
 
-namespace tessera::layout {
+namespace tessera::inline v1::layout {
 
 /// Consecutive global indices of one dimension, which are consecutive in local memory too.
 struct Segment {
@@ -126,4 +126,4 @@ void append_common(const Segments& from, const Segments& to, index_t most,
 /// Returns the number of indices common to both.
 [[nodiscard]] index_t count_common(const Segments& from, const Segments& to);
 
-}  // namespace tessera::layout
+}  // namespace tessera::inline v1::layout

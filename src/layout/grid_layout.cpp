@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tessera::layout {
+namespace tessera::inline v1::layout {
 namespace {
 
 constexpr int directions = 27;
@@ -172,4 +172,4 @@ std::vector<HaloPiece> halo_sends(const GridLayout& grid, index_t rank, Index3 d
   return pieces(grid, rank, depth, periodic, Layers::inner);
 }
 
-}  // namespace tessera::layout
+}  // namespace tessera::inline v1::layout

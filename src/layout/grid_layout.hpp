@@ -9,7 +9,7 @@
 #include "base/grid_view.hpp"
 #include "layout/block_map.hpp"
 
-namespace tessera::layout {
+namespace tessera::inline v1::layout {
 
 /// A field cut into parts[d] consecutive ranges along dimension d. The boxes belong to the first
 /// parts.volume() ranks, last index fastest; the other ranks hold nothing.
@@ -74,4 +74,4 @@ struct HaloPiece {
 [[nodiscard]] std::vector<HaloPiece> halo_sends(const GridLayout& grid, index_t rank, Index3 depth,
                                                 const std::array<bool, 3>& periodic);
 
-}  // namespace tessera::layout
+}  // namespace tessera::inline v1::layout

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace tessera::layout {
+namespace tessera::inline v1::layout {
 namespace {
 
 /// Returns a box that overlaps an earlier one, or nullptr, by a sweep line over the rows that keeps
@@ -69,4 +69,4 @@ void require_home(const MatrixLayout& layout, index_t ranks, const char* argumen
                                covered, layout.rows * layout.cols));
 }
 
-}  // namespace tessera::layout
+}  // namespace tessera::inline v1::layout

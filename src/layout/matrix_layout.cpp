@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 
-namespace tessera::layout {
+namespace tessera::inline v1::layout {
 namespace {
 
 std::vector<PeerBlock> overlaps(const Box& mine, const std::vector<Box>& theirs) {
@@ -97,4 +97,4 @@ std::vector<PeerBlock> incoming(const MatrixLayout& home, const MatrixLayout& ne
   return overlaps(need.of(rank), home.boxes);
 }
 
-}  // namespace tessera::layout
+}  // namespace tessera::inline v1::layout

@@ -6,7 +6,7 @@
 
 #include "layout/block_map.hpp"
 
-namespace tessera::layout {
+namespace tessera::inline v1::layout {
 
 /// A block, rows x cols, in global indices.
 struct Box {
@@ -87,4 +87,4 @@ struct PeerBlock {
 [[nodiscard]] std::vector<PeerBlock> incoming(const MatrixLayout& home, const MatrixLayout& need,
                                               index_t rank);
 
-}  // namespace tessera::layout
+}  // namespace tessera::inline v1::layout

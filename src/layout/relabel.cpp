@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "layout/distribution.hpp"
 
-namespace tessera::layout {
+namespace tessera::inline v1::layout {
 namespace {
 
 using Table = std::vector<std::vector<index_t>>;
@@ -99,4 +99,4 @@ std::vector<index_t> best_ranks(const Distribution& a, const Distribution& b) {
   return result;
 }
 
-}  // namespace tessera::layout
+}  // namespace tessera::inline v1::layout

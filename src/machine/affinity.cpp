@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 using Mask = std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)>;
@@ -43,4 +43,4 @@ void run_on(const std::vector<int>& units) {
   sched_setaffinity(0, size, mask.get());
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

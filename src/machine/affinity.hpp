@@ -3,7 +3,7 @@
 
 #include <vector>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Returns the ascending numbers of the processing units on which a process (0: this thread) may
 /// run; empty if the system does not report them.
@@ -12,4 +12,4 @@ namespace tessera::machine {
 /// Restricts this thread to the given units; has no effect if the system refuses.
 void run_on(const std::vector<int>& units);
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -9,7 +9,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Keeps freed blocks by place (a device) and size. `release(data)` returns one to the system; it
 /// must not throw. Thread-safe.
@@ -81,4 +81,4 @@ class BlockCache {
   Release release_;
 };
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 constexpr index_t huge_page = index_t{2} << 20;
@@ -142,4 +142,4 @@ void release_kept_blocks() noexcept { blocks().release_kept(); }
 
 void keep_no_blocks() noexcept { blocks().keep_none(); }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -3,7 +3,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Returns `bytes` bytes, aligned to 2 MiB: a kept block with its pages if one is large enough,
 /// whose other pages it releases, otherwise newly mapped. Releases kept blocks, the oldest first,
@@ -22,4 +22,4 @@ void release_kept_blocks() noexcept;
 /// Releases all kept blocks, and makes give_block release every block from now on.
 void keep_no_blocks() noexcept;
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "machine/blocks.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 void* allocate(index_t bytes) {
   if (bytes == 0) return nullptr;
@@ -30,4 +30,4 @@ void release(void* data) noexcept {
   if (data != nullptr && !give_block(data)) std::free(data);
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

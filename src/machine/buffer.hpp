@@ -8,7 +8,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Allocates bytes aligned to 64, from 2 MiB on aligned to 2 MiB with transparent huge pages
 /// requested. Returns nullptr for 0 bytes. Throws Error(memory).
@@ -60,4 +60,4 @@ class Buffer {
   index_t size_ = 0;
 };
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

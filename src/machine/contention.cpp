@@ -11,7 +11,7 @@
 
 #include "machine/shared_state.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 using Seconds = std::chrono::duration<double>;
@@ -66,4 +66,4 @@ bool ContentionJudge::judge(double waited, double seconds) noexcept {
   return contended_;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <optional>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Returns whether the user asks for sleep: OMP_WAIT_POLICY=passive.
 [[nodiscard]] bool is_asked_to_sleep() noexcept;
@@ -53,4 +53,4 @@ class ContentionJudge {
   double quiet_ = 0;  ///< seconds below the limit
 };
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

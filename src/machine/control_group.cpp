@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 /// File names and statistics keys of one version of the control groups: pages of files, mapped
@@ -79,4 +79,4 @@ index_t control_group_allowance(const std::string& root) {
   return least;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

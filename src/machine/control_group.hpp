@@ -5,7 +5,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Returns the available bytes: the minimum over the process's own group and its visible ancestors,
 /// because a parent's limit applies to its children (batch systems set it there). Unmapped page
@@ -17,4 +17,4 @@ namespace tessera::machine {
 /// colons.
 [[nodiscard]] std::string control_group_path(const std::string& line);
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

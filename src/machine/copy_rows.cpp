@@ -7,7 +7,7 @@
 #include "base/simd/vector.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 constexpr index_t line = 64;
@@ -47,4 +47,4 @@ void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int t
   });
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -15,7 +15,7 @@
 
 #include "base/directory.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 constexpr std::uint64_t load_misses(std::uint64_t cache) {
@@ -148,4 +148,4 @@ std::vector<Counters::Count> Counters::read() const {
   return counts;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

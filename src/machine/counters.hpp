@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// A countable event: its name in output and files, and its Linux encoding.
 struct CounterEvent {
@@ -50,4 +50,4 @@ class Counters {
   std::string reason_;
 };
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

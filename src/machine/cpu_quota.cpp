@@ -6,7 +6,7 @@
 
 #include "machine/control_group.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 /// Returns the processors granted by the group in `folder`; none if unlimited ("max" or -1).
@@ -49,4 +49,4 @@ int busy_threads(int units, int processes, std::optional<double> quota) {
   return std::max(1, static_cast<int>(std::min<double>(units, each)));
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

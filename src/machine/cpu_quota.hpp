@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Returns the granted CPU time in processors: the minimum over the process's own group and its
 /// visible ancestors, because a parent's limit applies to its children; none if unlimited. `root`
@@ -16,4 +16,4 @@ namespace tessera::machine {
 /// processing units: at least 1.
 [[nodiscard]] int busy_threads(int units, int processes, std::optional<double> quota);
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

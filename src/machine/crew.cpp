@@ -2,7 +2,7 @@
 
 #include "machine/contention.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 /// Returns the number of polls, about a microsecond each, before a waiting thread sleeps. A wake-up
@@ -56,4 +56,4 @@ void Crew::wait_for_call(unsigned seen) const {
   calls_.wait(seen);
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

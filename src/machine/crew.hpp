@@ -9,7 +9,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Lets thread 0 of a region execute work(thread) on all its threads, any number of times; the
 /// others serve() until close(), which precedes the first task, and take tasks at the end of the
@@ -74,4 +74,4 @@ class Crew {
   std::atomic<bool> runs_ = false;  // written by the first thread only
 };
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

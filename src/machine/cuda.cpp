@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 
 void check(cudaError_t rc, const char* call) {
   if (rc == cudaSuccess) return;
@@ -57,4 +57,4 @@ Scratch::Scratch(std::size_t bytes, cudaStream_t stream) : stream_(stream) {
   check(cudaMallocAsync(&data_, bytes, stream), "cudaMallocAsync");
 }
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

@@ -12,7 +12,7 @@
 #include "machine/cuda_pool.hpp"
 #include "machine/gpu.hpp"
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 
 /// Throws Error(memory) if memory is insufficient, otherwise Error(internal), with the runtime's
 /// message, unless rc is cudaSuccess.
@@ -203,4 +203,4 @@ void copy(const T* from, T* to, index_t count, cudaMemcpyKind kind, cudaStream_t
         "cudaMemcpyAsync");
 }
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

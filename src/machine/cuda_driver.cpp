@@ -9,7 +9,7 @@
 #include "machine/cuda_staging.hpp"
 #include "machine/driver.hpp"
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 namespace {
 
 using device::Home;
@@ -181,4 +181,4 @@ device::Driver& driver() {
   return calls;
 }
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

@@ -5,7 +5,7 @@
 #include "machine/driver.hpp"
 #include "machine/occupancy.hpp"
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 
 [[nodiscard]] device::Driver& driver();
 /// Returns the CUDA version of the library.
@@ -15,4 +15,4 @@ namespace tessera::machine::cuda {
 [[nodiscard]] index_t free_memory();
 [[nodiscard]] Occupancy occupancy(const DeviceFunction& function);
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

@@ -5,7 +5,7 @@
 #include "machine/cuda_pool.hpp"
 #include "machine/gpu_code.hpp"
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 namespace {
 
 /// Formats a version: 13020 is "13.2".
@@ -81,4 +81,4 @@ index_t free_memory() {
   return static_cast<index_t>(free) + kept_device_bytes();
 }
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

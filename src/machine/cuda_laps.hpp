@@ -6,7 +6,7 @@
 
 #include "machine/cuda.hpp"
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 
 /// A section of a stream; the caller records both ends.
 struct Lap {
@@ -44,4 +44,4 @@ class Laps {
   double seconds_ = 0;                      // of reused laps
 };
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

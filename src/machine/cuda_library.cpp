@@ -9,7 +9,7 @@
 
 #include "base/version.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 constexpr const char* entry_name = "tessera_cuda_library";
@@ -69,4 +69,4 @@ const FoundLibrary& find_cuda_library() {
 
 const char* interface_build() { return "version " TESSERA_VERSION ", compiler " __VERSION__; }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -10,7 +10,7 @@
 #include "machine/occupancy.hpp"
 #include "machine/shared_state.hpp"
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 struct CudaKernels;  // kernels/cuda_kernels.hpp
 
@@ -43,7 +43,7 @@ struct FoundLibrary {
 [[nodiscard]] const char* interface_build();
 
 }  // namespace machine
-}  // namespace tessera
+}  // namespace tessera::inline v1
 
 /// The entry of the library; nullptr unless the program links the library's objects.
 extern "C" [[gnu::visibility("default"), gnu::weak]] const tessera::machine::CudaLibrary*

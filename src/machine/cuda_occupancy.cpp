@@ -1,7 +1,7 @@
 #include "machine/cuda.hpp"
 #include "machine/cuda_entry.hpp"
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 
 Occupancy occupancy(const DeviceFunction& f) {
   cudaFuncAttributes attributes{};
@@ -28,4 +28,4 @@ Occupancy occupancy(const DeviceFunction& f) {
   return result;
 }
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

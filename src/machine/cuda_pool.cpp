@@ -5,7 +5,7 @@
 #include "machine/block_cache.hpp"
 #include "machine/cuda.hpp"
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 namespace {
 
 struct FreeDevice {
@@ -107,4 +107,4 @@ void release_kept() noexcept {
 
 index_t kept_device_bytes() { return device_cache().kept_bytes(); }
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

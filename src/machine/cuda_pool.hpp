@@ -4,7 +4,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 
 /// A block of the current device's memory, of pinned host memory or of managed memory.
 struct Piece {
@@ -31,4 +31,4 @@ void give_managed(const Piece& piece) noexcept;
 void release_kept() noexcept;
 [[nodiscard]] index_t kept_device_bytes();
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

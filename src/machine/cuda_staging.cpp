@@ -7,7 +7,7 @@
 #include "machine/copy_rows.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 namespace {
 
 bool is_pinned(const void* at) {
@@ -178,4 +178,4 @@ DeviceTimes Staging::finish() {
   return std::exchange(times_, {});
 }
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

@@ -11,7 +11,7 @@
 #include "machine/device_times.hpp"
 #include "machine/staging_plan.hpp"
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 
 /// Used by one thread. Requests run in order, each direction in a separate stream; host memory must
 /// stay valid until finish().
@@ -85,4 +85,4 @@ class Staging {
   DeviceTimes times_;  ///< of completed chunks and kernels
 };
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

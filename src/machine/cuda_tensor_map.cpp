@@ -9,7 +9,7 @@
 
 #include "machine/cuda.hpp"
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 namespace {
 
 /// Finds the driver's function at run time, so that the program starts without libcuda.
@@ -60,4 +60,4 @@ template CUtensorMap tensor_map(const MatrixView<const float>&, int, int, Roundi
 template CUtensorMap tensor_map(const MatrixView<const __nv_bfloat16>&, int, int, Rounding);
 template CUtensorMap tensor_map(const MatrixView<const __half>&, int, int, Rounding);
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

@@ -8,7 +8,7 @@
 
 #include "base/view.hpp"
 
-namespace tessera::machine::cuda {
+namespace tessera::inline v1::machine::cuda {
 
 /// The row length of boxes in shared memory; the 16-byte chunk c of row r is stored at chunk c ^ (r
 /// % 8).
@@ -31,4 +31,4 @@ template <class T>
          reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
 }
 
-}  // namespace tessera::machine::cuda
+}  // namespace tessera::inline v1::machine::cuda

@@ -10,7 +10,7 @@
 #include "machine/contention.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// A thread's deque of deferred items: the owner takes the newest, thieves the oldest.
 template <class Item>
@@ -112,4 +112,4 @@ void depth_first(const Item& root, const Step& step) {
   });
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -8,7 +8,7 @@
 #include "machine/driver.hpp"
 #include "machine/gpu.hpp"
 
-namespace tessera::machine::device {
+namespace tessera::inline v1::machine::device {
 namespace {
 
 Driver& driver() {
@@ -78,4 +78,4 @@ void zero(std::byte* to, index_t bytes, StreamHandle stream) { driver().zero(to,
 void synchronize() { driver().synchronize(); }
 std::string identity() { return driver().identity(); }
 
-}  // namespace tessera::machine::device
+}  // namespace tessera::inline v1::machine::device

@@ -12,7 +12,7 @@
 
 struct CUstream_st;
 
-namespace tessera::machine::device {
+namespace tessera::inline v1::machine::device {
 
 using StreamHandle = CUstream_st*;  // cudaStream_t, without the CUDA headers
 
@@ -132,4 +132,4 @@ void synchronize();
 /// device.
 [[nodiscard]] std::string identity();
 
-}  // namespace tessera::machine::device
+}  // namespace tessera::inline v1::machine::device

@@ -4,7 +4,7 @@
 
 #include "machine/shared_state.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 DeviceTimes take_device_times() { return std::exchange(shared_state().device_times(), {}); }
 
@@ -16,4 +16,4 @@ void add_device_times(const DeviceTimes& times) {
   sums.merge += times.merge;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -1,7 +1,7 @@
 #pragma once
 // Device time by activity, measured by events, as in a profiler's summary.
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 struct DeviceTimes {
   double to_device = 0;    ///< seconds of transfers to the device
@@ -14,4 +14,4 @@ struct DeviceTimes {
 [[nodiscard]] DeviceTimes take_device_times();
 void add_device_times(const DeviceTimes& times);
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

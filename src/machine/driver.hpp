@@ -4,7 +4,7 @@
 
 #include "machine/device.hpp"
 
-namespace tessera::machine::device {
+namespace tessera::inline v1::machine::device {
 
 /// The functions of device.hpp on plain handles; each has the meaning described there.
 class Driver {
@@ -47,4 +47,4 @@ class Driver {
 /// Returns the emulation of a device in host memory.
 [[nodiscard]] Driver& emulated_driver();
 
-}  // namespace tessera::machine::device
+}  // namespace tessera::inline v1::machine::device

@@ -5,7 +5,7 @@
 #include "machine/buffer.hpp"
 #include "machine/driver.hpp"
 
-namespace tessera::machine::device {
+namespace tessera::inline v1::machine::device {
 namespace {
 
 class Emulation : public Driver {
@@ -67,4 +67,4 @@ Driver& emulated_driver() {
   return emulation;
 }
 
-}  // namespace tessera::machine::device
+}  // namespace tessera::inline v1::machine::device

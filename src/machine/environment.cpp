@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 EnvironmentScope::EnvironmentScope(const char* name, const std::string& value) : name_(name) {
   if (const char* const before = std::getenv(name)) before_ = before;
@@ -17,4 +17,4 @@ EnvironmentScope::~EnvironmentScope() {
   }
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Scope: sets a variable of this process's environment, and restores it at the end. Other threads
 /// must not read or change the environment until then.
@@ -21,4 +21,4 @@ class EnvironmentScope {
   std::optional<std::string> before_;
 };
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

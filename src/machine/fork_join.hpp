@@ -20,7 +20,7 @@
 #include "machine/crew.hpp"
 #include "machine/work_span.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Returns the default number of threads of parallel(): OMP_NUM_THREADS, or the cores this process
 /// may run on.
@@ -270,4 +270,4 @@ void parallel_parts(int threads, const Body& body) {
   });
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

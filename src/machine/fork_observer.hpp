@@ -2,7 +2,7 @@
 // Notification of the forks that a Recorder (work_span.hpp) runs, for recordings of more than
 // totals.
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 class ForkObserver {
  public:
@@ -27,4 +27,4 @@ class Observed {
   Observed& operator=(const Observed&) = delete;
 };
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -2,7 +2,7 @@
 
 #include "machine/cuda_library.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 Gpus look() {
@@ -36,4 +36,4 @@ index_t free_gpu_memory() {
   return gpus().devices.empty() ? 0 : find_cuda_library().library->free_memory();
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -6,7 +6,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// A device as the driver describes it; 0 for values that the driver does not report.
 struct Gpu {
@@ -73,4 +73,4 @@ void use_gpu(int local_rank);
   return asked > 0 ? asked : free_gpu_memory() / 10 * 9;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 /// Returns whether code for one architecture runs on devices of compute capability `wanted`, 75 for
@@ -49,4 +49,4 @@ std::string without_code(std::string_view architectures, const Gpu& gpu) {
          std::to_string(gpu.minor) + "-real";
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -6,7 +6,7 @@
 
 #include "machine/gpu.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Returns whether code for `architectures`, those of CMAKE_CUDA_ARCHITECTURES with spaces
 /// between them ("80-real 90a-real 90-virtual"), runs on a device of that compute capability. Lists
@@ -16,4 +16,4 @@ namespace tessera::machine {
 /// Returns the sentence for a device without code.
 [[nodiscard]] std::string without_code(std::string_view architectures, const Gpu& gpu);
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

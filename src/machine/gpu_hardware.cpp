@@ -4,7 +4,7 @@
 #include "base/directory.hpp"
 #include "machine/gpu.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 std::string word_of(const std::filesystem::path& file) {
@@ -29,4 +29,4 @@ bool shows_gpu_hardware(const std::string& root) {
   return false;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/simd/processor.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 #if defined(__x86_64__)
@@ -78,4 +78,4 @@ std::string_view name(Isa isa) { return names[static_cast<std::size_t>(isa)]; }
 
 std::span<const std::string_view> isa_names() { return names; }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// By the width of vectors: x86-64 has SSE2, AVX2 and AVX-512, aarch64 NEON and SVE of 256 and 512
 /// bits, other processors what the compiler takes for the first.
@@ -27,7 +27,7 @@ template <class T>
   return isa == Isa::bits256 ? bits256 : baseline;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine
 
 /// Selects the function or object `name` of `isa` among the namespaces baseline, bits256 and
 /// bits512, for which tessera_isa_source compiles it. Builds for processors other than x86-64 and

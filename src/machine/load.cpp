@@ -14,7 +14,7 @@
 
 #include "machine/topology.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 double now() {
@@ -86,4 +86,4 @@ double others_share_now() {
   return others.share();
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

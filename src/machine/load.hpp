@@ -3,7 +3,7 @@
 
 #include <vector>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Observes, from construction on, the processing units that this process may use.
 class OthersLoad {
@@ -28,4 +28,4 @@ class OthersLoad {
 /// Returns the processor seconds that its ended child processes have used.
 [[nodiscard]] double ended_children_seconds();
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Sets `function` to the library's function of that name; to nullptr if it has none, which
 /// `missing` then says unless it already names another reason.
@@ -16,4 +16,4 @@ void find_function(void* library, const char* name, Function& function, std::str
   if (symbol == nullptr && missing.empty()) missing = std::string("the library has no ") + name;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

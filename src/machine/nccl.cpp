@@ -9,7 +9,7 @@
 #include "machine/environment.hpp"
 #include "machine/loaded.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 // The subset of the NCCL 2 interface in use (NVIDIA 2017), without the prefix of its names.
@@ -107,4 +107,4 @@ void Nccl::receive(std::byte* data, index_t bytes, int peer, device::StreamHandl
 }
 void Nccl::end() { check(library().group_end(), "ncclGroupEnd"); }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

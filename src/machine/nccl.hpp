@@ -7,7 +7,7 @@
 
 #include "machine/device.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Returns why NCCL is not available; "" if it is (libnccl.so.2, or the file named by
 /// TESSERA_NCCL).
@@ -37,4 +37,4 @@ class Nccl {
   void* handle_ = nullptr;
 };
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

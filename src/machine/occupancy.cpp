@@ -3,7 +3,7 @@
 #include "machine/cuda_library.hpp"
 #include "machine/residency.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 Occupancy occupancy(const DeviceFunction& function) {
   require(!gpus().devices.empty(), ExitCode::internal, gpus().reason);
@@ -22,4 +22,4 @@ std::string occupancy_limit(const Gpu& gpu, int threads, int registers, index_t 
   return residency(of, {threads, registers, shared_bytes}).limit;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

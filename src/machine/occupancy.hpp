@@ -8,7 +8,7 @@
 
 #include "machine/gpu.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// A device function as a kernel launches it.
 struct DeviceFunction {
@@ -44,4 +44,4 @@ struct Occupancy {
 [[nodiscard]] std::string occupancy_limit(const Gpu& gpu, int threads, int registers,
                                           index_t shared_bytes);
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -12,7 +12,7 @@
 
 #include "machine/blocks.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 constexpr index_t huge_page = index_t{2} << 20;
@@ -83,4 +83,4 @@ void give_back_at_once() noexcept {
 #endif
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -5,7 +5,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Releases the whole pages of data[0:bytes] to the system; their values are lost, the addresses
 /// stay valid.
@@ -44,4 +44,4 @@ class PagedMemory {
 /// Returns the bytes of a small page.
 [[nodiscard]] index_t page_bytes() noexcept;
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 constexpr index_t kib = 1024;
@@ -87,4 +87,4 @@ const ComputeCapability& compute_capability(std::string_view version) {
                                            version, join(names, ", ")));
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

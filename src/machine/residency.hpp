@@ -8,7 +8,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 inline constexpr index_t warp_threads = 32;
 
@@ -63,4 +63,4 @@ struct ComputeCapability {
 /// Returns the row of a version. Throws Error(usage), naming the nearest.
 [[nodiscard]] const ComputeCapability& compute_capability(std::string_view version);
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

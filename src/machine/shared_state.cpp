@@ -2,7 +2,7 @@
 
 #include "machine/contention.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 DeviceTimes& times_of_thread() {
@@ -24,4 +24,4 @@ void adopt(SharedState& others) {
   count_work_in(*others.work);
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -7,7 +7,7 @@
 #include "base/work_done.hpp"
 #include "machine/device_times.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 struct SharedState {
   WorkDone* work;
@@ -20,4 +20,4 @@ struct SharedState {
 /// Makes this copy of the code use the state of another copy from now on.
 void adopt(SharedState& others);
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -7,7 +7,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 struct StagingPlan {
   enum class Route {
@@ -36,4 +36,4 @@ struct StagingPlan {
   return std::clamp(static_cast<index_t>(part), least, most);
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -3,7 +3,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Returns the number of threads for one pass over `bytes`: 1 below 256 KiB, which one thread
 /// completes before a team wakes up, whose threads would then spin until the next call.
@@ -12,4 +12,4 @@ namespace tessera::machine {
   return bytes < alone ? 1 : threads;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

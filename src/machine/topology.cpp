@@ -16,7 +16,7 @@
 #include "machine/pages.hpp"
 #include "machine/shared_state.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 struct DestroyTopology {
@@ -185,4 +185,4 @@ index_t peak_resident() {
   return std::max<index_t>(0, kilobytes_line("/proc/self/status", "VmHWM"));
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -6,7 +6,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 struct CacheLevel {
   std::string name;  ///< "L1d", "L2", "L3"
@@ -68,4 +68,4 @@ void share_last_caches(int processes);
 /// Returns the peak resident size of this process in bytes.
 [[nodiscard]] index_t peak_resident();
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -6,7 +6,7 @@
 
 #include "base/directory.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 double seconds_waited() {
   double total = 0;
@@ -22,4 +22,4 @@ double seconds_waited() {
   return known ? total : NAN;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

@@ -7,7 +7,7 @@
 
 #include "machine/fork_observer.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 namespace {
 
 constexpr double nanosecond = 1e-9;
@@ -108,4 +108,4 @@ WorkSpan Recorder::finish() {
   return found;
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

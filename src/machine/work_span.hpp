@@ -8,7 +8,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::machine {
+namespace tessera::inline v1::machine {
 
 /// Costs of the task runtime, in seconds.
 struct TaskCosts {
@@ -114,4 +114,4 @@ template <class F>
   return listener.finish();
 }
 
-}  // namespace tessera::machine
+}  // namespace tessera::inline v1::machine

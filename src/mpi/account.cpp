@@ -12,7 +12,7 @@
 
 #include "base/text.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 /// Returns the seconds since the system started this process; 0 if unknown. /proc counts in ticks
@@ -100,4 +100,4 @@ std::string account_text(const std::vector<std::pair<std::string, double>>& seco
   return parts.empty() ? total : wrapped(parts, columns);
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -11,7 +11,7 @@
 
 #include "base/timer.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Seconds by phase since this process was started (by the system's clock, before its libraries
 /// were loaded). The main thread is always in exactly one phase, so that the seconds of all phases
@@ -61,4 +61,4 @@ class AccountScope {
   const char* before_;
 };
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

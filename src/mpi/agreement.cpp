@@ -15,7 +15,7 @@
 #include "mpi/runtime.hpp"
 #include "mpi/tags.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 thread_local bool agreed = false;  // all ranks threw the last error of this rank's thread
@@ -153,4 +153,4 @@ void on_root_alone(const Communicator& comm, const char* name, const std::functi
   });
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -8,7 +8,7 @@
 
 #include "mpi/communicator.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// An error that every rank throws at the same place; the program then terminates regularly.
 class AgreedError : public Error {
@@ -68,4 +68,4 @@ void on_root(const Communicator& comm, const char* name, const std::function<voi
 /// measures. Collective.
 void on_root_alone(const Communicator& comm, const char* name, const std::function<void()>& work);
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

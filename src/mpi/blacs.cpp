@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 /// Returns the function, a pointer of type F.
@@ -51,4 +51,4 @@ void blacs_abort(int context, int code) {
   std::abort();
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -5,7 +5,7 @@
 
 #include "mpi/communicator.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// A grid of processes and this one's place in it; rows == -1 outside of the grid.
 struct BlacsGrid {
@@ -25,4 +25,4 @@ struct BlacsGrid {
 /// none.
 [[nodiscard]] void* symbol_of_program(const char* name);
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -5,7 +5,7 @@
 #include "mpi/heartbeat.hpp"
 #include "mpi/idle.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Completes a collective call: `blocking`, or `started`, its nonblocking form, with polls.
 template <auto blocking, auto started, class... Arguments>
@@ -24,4 +24,4 @@ void collective(const char* name, Arguments... arguments) {
   heartbeat();
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

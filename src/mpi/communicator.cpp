@@ -12,7 +12,7 @@
 #include "mpi/network.hpp"
 #include "mpi/tags.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 void check(int rc, const char* call) {
   if (rc == MPI_SUCCESS) return;
@@ -214,4 +214,4 @@ Request Communicator::receive(std::span<std::byte> data, int peer, int tag) cons
   return Request(std::move(parts));
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -15,7 +15,7 @@
 #include "base/index.hpp"
 #include "mpi/datatype.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Throws Error(internal) with the library's message unless rc is MPI_SUCCESS. `call` names the
 /// function.
@@ -199,4 +199,4 @@ struct GridLines {
 /// Waits for all requests.
 void wait_all(std::span<Request> requests);
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -11,7 +11,7 @@
 #include "base/complex.hpp"
 #include "base/index.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 template <class T>
 inline constexpr bool is_any_complex = is_complex<T>;
@@ -56,4 +56,4 @@ template <Number T>
   }
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

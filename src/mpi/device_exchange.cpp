@@ -9,7 +9,7 @@
 #include "mpi/device_messages.hpp"
 #include "mpi/runtime.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 namespace device = machine::device;
@@ -231,4 +231,4 @@ PeerMemory::~PeerMemory() {
   comm_.barrier();  // before any rank frees a mapped block
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

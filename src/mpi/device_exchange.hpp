@@ -7,7 +7,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/device_transport.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// The transport on which the ranks of a communicator agreed, with its state. Copies refer to the
 /// same state. Every rank's device must be current before construction, and stay current.
@@ -69,4 +69,4 @@ class PeerMemory {
   std::vector<std::byte*> all_;
 };
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

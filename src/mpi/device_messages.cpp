@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 namespace device = machine::device;
@@ -133,4 +133,4 @@ void DeviceMessages::by_nccl(const Out& out, const In& in) {
   travelling_.wait();
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

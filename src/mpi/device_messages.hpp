@@ -10,7 +10,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/device_transport.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 class DeviceMessages {
  public:
@@ -61,4 +61,4 @@ class DeviceMessages {
   std::array<machine::device::Event, 2> arrived_;
 };
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

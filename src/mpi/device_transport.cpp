@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/option_names.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 std::string_view name(DeviceTransport transport) {
   switch (transport) {
@@ -75,4 +75,4 @@ DeviceRounds<Byte> device_rounds(std::span<const DevicePiece<Byte>> pieces, inde
 template DeviceRounds<const std::byte> device_rounds(std::span<const DeviceOut>, index_t);
 template DeviceRounds<std::byte> device_rounds(std::span<const DeviceIn>, index_t);
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

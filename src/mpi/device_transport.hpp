@@ -10,7 +10,7 @@
 
 #include "base/view.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 enum class DeviceTransport {
   ipc,     ///< kernels and copies access the memory of other ranks' devices directly; one node only
@@ -72,4 +72,4 @@ template <class Byte>
 [[nodiscard]] DeviceRounds<Byte> device_rounds(std::span<const DevicePiece<Byte>> pieces,
                                                index_t most);
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "mpi/tags.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 /// Returns the bytes of a message of one round; equal on sender and receiver.
@@ -94,4 +94,4 @@ void exchange(const Communicator& comm, std::span<const std::byte> from,
   }
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -7,7 +7,7 @@
 
 #include "mpi/communicator.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// The bytes that a rank sends, and receives, per round before it waits: bounds the MPI library's
 /// buffers for any sizes.
@@ -48,4 +48,4 @@ void exchange_items(const Communicator& comm, std::span<const T> from,
            count_from);
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Signals progress; called by every communication step and between the parts of long computations.
 void heartbeat() noexcept;
@@ -24,4 +24,4 @@ class Computing {
   Computing& operator=(const Computing&) = delete;
 };
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -3,7 +3,7 @@
 #include "machine/contention.hpp"
 #include "mpi/heartbeat.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 thread_local bool waits_for_ranks = false;
@@ -28,4 +28,4 @@ bool pause_if_idle() noexcept {
   return waits_for_ranks;
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

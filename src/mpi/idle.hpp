@@ -5,7 +5,7 @@
 
 #include "machine/contention.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Whether the MPI library spins inside blocking calls and never calls sched_yield(): MPICH and its
 /// derivatives. Calls that wait for other ranks are then started and polled (poll_until).
@@ -37,4 +37,4 @@ void sleep_while_idle() noexcept;
 /// are contended; returns false for other threads.
 [[nodiscard]] bool pause_if_idle() noexcept;
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -21,7 +21,7 @@
 
 extern char** environ;
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 std::string variable(const char* name) {
@@ -180,4 +180,4 @@ bool is_launchers(const char* entry) {
                      [&](const char* beginning) { return name.starts_with(beginning); });
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

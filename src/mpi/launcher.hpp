@@ -1,7 +1,7 @@
 #pragma once
 // Detection of the MPI launcher that started this process, if any.
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// The launcher as known before MPI_Init; only MPI is authoritative afterwards. Environment
 /// variables are trusted only if the server that they name responds and no ancestor process is that
@@ -34,4 +34,4 @@ void leave_launcher();
 /// Returns whether an environment variable is one that launchers set and MPI libraries read.
 [[nodiscard]] bool is_launchers(const char* entry);
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 /// Returns the paths of the loaded MPI libraries: Open MPI, Intel MPI, MPICH and its derivatives.
@@ -48,4 +48,4 @@ void require_one_library() {
                   "its own MPI (HDF5_ROOT)");
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Returns name and version, as "Open MPI v4.1.4" or "MPICH 4.0.2", in the text of
 /// MPI_Get_library_version.
@@ -14,4 +14,4 @@ namespace tessera::mpi {
 /// built with another one. MPI_Init would crash.
 void require_one_library();
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -8,7 +8,7 @@
 #include "mpi/heartbeat.hpp"
 #include "mpi/runtime.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 std::atomic<std::uint64_t> beats{0};
@@ -24,4 +24,4 @@ std::string host_name() {
   return name.data();
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 void trade(const Communicator& comm, int peer, int tag, std::span<const std::byte> out,
@@ -87,4 +87,4 @@ void gather_by_doubling(const Communicator& comm, std::span<const std::byte> min
   }
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

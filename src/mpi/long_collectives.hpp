@@ -8,7 +8,7 @@
 
 #include "mpi/communicator.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Returns whether a sum of `bytes` uses sum_in_parts, which moves twice its bytes instead of
 /// log2(ranks) times; otherwise the library selects the algorithm.
@@ -30,4 +30,4 @@ void sum_in_parts(const Communicator& comm, std::span<index_t> values);
 void gather_by_doubling(const Communicator& comm, std::span<const std::byte> mine,
                         std::span<std::byte> all);
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -6,7 +6,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Bytes per message: well below the 2 GiB of an int count, large enough for full bandwidth.
 inline constexpr index_t piece_bytes = index_t{1} << 30;
@@ -18,4 +18,4 @@ void in_pieces(index_t bytes, const Call& call) {
     call(offset, narrow<int>(std::min(piece_bytes, bytes - offset)));
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

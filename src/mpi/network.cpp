@@ -8,7 +8,7 @@
 
 #include "mpi/long_collectives.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 // Thresholds between the algorithms of MPI libraries (MPICH; Thakur, Rabenseifner and Gropp 2005).
@@ -175,4 +175,4 @@ double all_to_all(const Network& network, double bytes_each, index_t ranks) {
   return std::min(forwarded, direct);
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

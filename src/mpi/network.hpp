@@ -14,7 +14,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Parameters of a network; the defaults, without measurements, are those of a common one of 2020.
 struct Network {
@@ -78,4 +78,4 @@ struct Line {
 [[nodiscard]] double scan(const Network& network, double bytes, index_t ranks);
 [[nodiscard]] double all_to_all(const Network& network, double bytes_each, index_t ranks);
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -14,7 +14,7 @@
 #include "mpi/account.hpp"
 #include "mpi/heartbeat.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// One interval in a phase, in seconds since watch().
 struct Stay {
@@ -117,4 +117,4 @@ class InFlight {
   Timer timer_;
 };
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

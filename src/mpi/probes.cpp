@@ -8,7 +8,7 @@
 #include "machine/buffer.hpp"
 #include "mpi/tags.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 constexpr index_t large = index_t{4} << 20;
@@ -168,4 +168,4 @@ Network network(const MessageCosts& costs, index_t ranks) {
   return result;
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -8,7 +8,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/network.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 struct MessageCosts {
   double latency_seconds = 0;  ///< half a round trip of 8 bytes between ranks 0 and size / 2
@@ -39,4 +39,4 @@ void measure_shifts(const Communicator& comm, double seconds, MessageCosts& cost
 /// Converts the costs to the parameters of plans.
 [[nodiscard]] Network network(const MessageCosts& costs, index_t ranks);
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

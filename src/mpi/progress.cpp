@@ -5,7 +5,7 @@
 
 #include "mpi/runtime.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 bool others_may_call() {
@@ -44,4 +44,4 @@ void ProgressThread::ask(Request& request) {
   }
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -7,7 +7,7 @@
 
 #include "mpi/communicator.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Tests a request repeatedly in a background thread: most MPI libraries move long messages only
 /// inside calls, and a computing rank makes none. This rank must not call MPI otherwise until
@@ -32,4 +32,4 @@ class ProgressThread {
   std::thread thread_;
 };
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

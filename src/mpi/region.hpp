@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Scope guard: marks a part of the run for profilers (IPM, mpiP, Score-P) and other tools between
 /// program and library by MPI_Pcontrol(1) and MPI_Pcontrol(-1), which have no effect without one.
@@ -20,4 +20,4 @@ class Region {
   const char* name_;
 };
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

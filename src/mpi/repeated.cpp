@@ -10,7 +10,7 @@
 #include "mpi/message_parts.hpp"
 #include "mpi/tags.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 void RepeatedMessages::Side::add_part(std::size_t number, MPI_Request request) {
   parts.push_back(request);
   message.push_back(number);
@@ -113,4 +113,4 @@ void RepeatedMessages::finish() {
   heartbeat();
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -6,7 +6,7 @@
 
 #include "mpi/communicator.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// One message a peer in each direction, with fixed memory, as persistent requests: exchanging them
 /// allocates nothing. Sends to and receives from one peer must have the same order on both ranks if
@@ -64,4 +64,4 @@ class RepeatedMessages {
   Side out_, in_;
 };
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

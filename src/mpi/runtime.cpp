@@ -28,7 +28,7 @@
 
 extern char** environ;
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 bool mpi_lives() {
@@ -317,4 +317,4 @@ int run_main(int* argc, char*** argv, const std::function<ExitCode(const Communi
   }
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "mpi/communicator.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Initialises MPI (thread level serialized, or funneled if the library offers no more), reports
 /// crashes (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) in one line with their whereabouts unless the
@@ -61,4 +61,4 @@ void before_failure(std::function<void(int code)> report);
 /// failed, it closes the pipes of the others. No effect without a launcher.
 void wait_until_heard() noexcept;
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 std::string words_of(int rc) {
@@ -112,4 +112,4 @@ index_t SharedMemory::available() {
   return static_cast<index_t>(status.f_bavail) * static_cast<index_t>(status.f_frsize);
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -3,7 +3,7 @@
 
 #include "mpi/communicator.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// One segment per rank of `node`; every rank may read and write all of them. Move only.
 class SharedMemory {
@@ -52,4 +52,4 @@ class SharedMemory {
   std::vector<index_t> sizes_;
 };
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

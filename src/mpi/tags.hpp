@@ -2,7 +2,7 @@
 // Tags of the messages of this layer, each of one exchange: its messages meet no others. Layers
 // above have 200 and more.
 
-namespace tessera::mpi::tag {
+namespace tessera::inline v1::mpi::tag {
 
 inline constexpr int transfer = 101;
 inline constexpr int exchange = 102;
@@ -15,4 +15,4 @@ inline constexpr int repeated = 108;
 inline constexpr int device = 109;
 inline constexpr int root_alone = 110;
 
-}  // namespace tessera::mpi::tag
+}  // namespace tessera::inline v1::mpi::tag

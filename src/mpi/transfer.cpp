@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "mpi/tags.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 template <class T>
@@ -136,4 +136,4 @@ TESSERA_INSTANTIATE(Complex<float>);
 TESSERA_INSTANTIATE(Complex<double>);
 TESSERA_INSTANTIATE(std::byte);
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -11,7 +11,7 @@
 #include "machine/buffer.hpp"
 #include "mpi/communicator.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Moves data from its home to its need. `from` views this rank's home box, `to` its need box (each
 /// empty if the box is). Elements of `to` that no home covers are not modified. Records of any size
@@ -64,4 +64,4 @@ class Redistribution {
 template <class T>
 void copy_block(MatrixView<const T> from, MatrixView<T> to);
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -13,7 +13,7 @@
 #include "mpi/heartbeat.hpp"
 #include "mpi/runtime.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 std::atomic<const char*> phase_name{"start"};
@@ -89,4 +89,4 @@ void Watchdog::watch(double limit_seconds) {
   }
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

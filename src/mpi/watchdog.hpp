@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 
 /// Monitors the heartbeat in a thread during its lifetime; `limit` seconds without a beat end the
 /// job with exit code 75 (stalled) and one line that names rank, host and phase. limit <= 0
@@ -26,4 +26,4 @@ class Watchdog {
   std::thread thread_;
 };
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

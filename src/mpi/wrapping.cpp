@@ -9,7 +9,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/collective.hpp"
 
-namespace tessera::mpi {
+namespace tessera::inline v1::mpi {
 namespace {
 
 /// The attributes by which duplicates live as long as the communicators that they are of.
@@ -191,4 +191,4 @@ Communicator Communicator::node() const {
   return *state_->node;
 }
 
-}  // namespace tessera::mpi
+}  // namespace tessera::inline v1::mpi

@@ -23,7 +23,7 @@
 #include "mpi/runtime.hpp"
 #include "run/provenance.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 constexpr int schema = 1;  // version of the object
@@ -227,4 +227,4 @@ void answer_options(const OptionSet& options, const Parsed& parsed) {
   answer().set("options", all);
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -8,7 +8,7 @@
 #include "io/results.hpp"
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 using Json = nlohmann::ordered_json;
 
@@ -70,4 +70,4 @@ void answer_tables(const std::vector<io::TableRows>& tables);
 /// Sets "memory": the largest planned and measured resident memory of any rank, bytes.
 void answer_memory(index_t planned, index_t peak);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

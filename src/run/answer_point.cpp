@@ -8,7 +8,7 @@
 #include "io/schema.hpp"
 #include "run/answer.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 const io::TableRows* table_of(const std::vector<io::TableRows>& tables, const char* name) {
@@ -125,4 +125,4 @@ void answer_memory(index_t planned, index_t peak) {
   answer().set("memory", {{"planned", planned > 0 ? Json(planned) : Json()}, {"peak", peak}});
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

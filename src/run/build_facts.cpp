@@ -12,7 +12,7 @@
 #include "machine/isa.hpp"
 #include "run/provenance.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 std::string compiler() {
@@ -67,4 +67,4 @@ std::string answer_version() {
          fmt::format("BLAS      {}\n", blas ? "OpenBLAS" : "none (libopenblas.so.0)");
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -5,7 +5,7 @@
 
 #include "run/answer.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Returns commit, build type, compiler, libraries of MPI and HDF5, instruction sets (compiled, and
 /// the one selected), CUDA version (null without CUDA) and why BLAS is missing (null if it loads).
@@ -14,4 +14,4 @@ namespace tessera::run {
 /// Sets "facts", and returns the version and the facts in lines of at most 80 columns.
 [[nodiscard]] std::string answer_version();
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

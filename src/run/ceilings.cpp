@@ -16,7 +16,7 @@
 #include "io/raw_file.hpp"
 #include "mpi/runtime.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 std::optional<double> Ceilings::at(const std::string& name, index_t threads) const {
   const Ceiling* below = nullptr;
@@ -198,4 +198,4 @@ void save_ceilings(const std::string& name, const Ceilings& ceilings) {
   io::publish_file(partial, file);
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -9,7 +9,7 @@
 #include "machine/work_span.hpp"
 #include "mpi/network.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 struct Ceiling {
   std::string name;  ///< "fma_f64", "triad", "mpi_bandwidth", ...
@@ -63,4 +63,4 @@ struct CeilingsPlace {
 void save_ceilings(const std::string& file,
                    const Ceilings& ceilings);  ///< throws Error(cannot_create)
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "run/threads.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 void add_machine_options(OptionSet& options) {
@@ -253,4 +253,4 @@ SweepPart parse_part(const std::string& text) {
   return part;
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -3,7 +3,7 @@
 
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Upper bound of sizes and seeds: the sum of two still fits an index_t.
 inline constexpr double most_size = 4e18;
@@ -65,4 +65,4 @@ template <class Rows>
   return names;
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -15,7 +15,7 @@
 #include "machine/topology.hpp"
 #include "machine/waiting.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 constexpr std::chrono::milliseconds interval{100};
@@ -96,4 +96,4 @@ void ContentionWatch::watch() {
   } while (look());
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -9,7 +9,7 @@
 #include "machine/contention.hpp"
 #include "run/roll_call.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Returns whether `threads` threads per rank exceed the processing units or the quota that this
 /// rank shares with its neighbours.
@@ -45,4 +45,4 @@ class ContentionWatch {
   std::thread thread_;
 };
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

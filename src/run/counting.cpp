@@ -6,7 +6,7 @@
 
 #include "base/statistics.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 /// Counts by the machine layer's names of the events.
@@ -105,4 +105,4 @@ void Counting::end() {
   counted_.repetitions.push_back(spent);
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

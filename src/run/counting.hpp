@@ -12,7 +12,7 @@
 #include "machine/counters.hpp"
 #include "mpi/communicator.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Counts of one repetition; NaN where the machine lacks the event.
 struct Counts {
@@ -76,4 +76,4 @@ class Counting {
   Counted counted_;
 };
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

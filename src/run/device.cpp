@@ -12,7 +12,7 @@
 #include "mpi/agreement.hpp"
 #include "run/shares.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 /// Prints a note once per run: the points of a sweep repeat it.
@@ -210,4 +210,4 @@ std::string described(const machine::Gpu& gpu) {
       human_bytes(gpu.shared_bytes), gpu.pci);
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

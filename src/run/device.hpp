@@ -11,7 +11,7 @@
 #include "run/ceilings.hpp"
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Adds --device auto, cpu or gpu, which restricts --kernel auto; a named kernel implies its
 /// device.
@@ -117,4 +117,4 @@ template <class Row, class Bytes>
 /// Returns them as one line of text.
 [[nodiscard]] std::string described(const machine::Gpu& gpu);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

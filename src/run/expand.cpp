@@ -10,7 +10,7 @@
 #include "machine/gpu.hpp"
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 /// Parses "1000", "-3", "1e6" as an integer.
@@ -163,4 +163,4 @@ std::vector<std::string> expand(const Option& option, const std::string& text,
   return values;
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

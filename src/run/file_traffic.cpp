@@ -4,7 +4,7 @@
 
 #include "io/schema.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 io::TableRows& table_of(Measured& measured) {
@@ -36,4 +36,4 @@ void note_traffic(const mpi::Communicator& comm, const io::FileTraffic& mine, in
   }
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

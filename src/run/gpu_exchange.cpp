@@ -8,7 +8,7 @@
 #include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 void add_gpu_exchange(OptionSet& options) {
   auto transports = mpi::device_transport_names();
@@ -65,4 +65,4 @@ const mpi::DeviceExchange* GpuExchanges::at(const mpi::Communicator& comm, const
   return &find(comm, wanted);
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -7,7 +7,7 @@
 #include "mpi/device_exchange.hpp"
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Adds --gpu-exchange auto, ipc, nccl, mpi, staged or host.
 void add_gpu_exchange(OptionSet& options);
@@ -38,4 +38,4 @@ class GpuExchanges {
   std::map<std::string, mpi::DeviceExchange> found_;
 };
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -7,7 +7,7 @@
 
 #include "base/element.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Returns whether a real type, or each part of a complex one, represents the value up to rounding:
 /// neither overflowing to infinity nor underflowing to zero.
@@ -41,4 +41,4 @@ inline void require_held(Element element, double value, const std::string& what)
           std::string(name(element)) + " cannot represent " + what + "; use a wider --type");
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 constexpr std::size_t width = 80;
@@ -201,4 +201,4 @@ std::string OptionSet::help(const std::string& what) const {
   return out;
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -5,7 +5,7 @@
 
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Returns the text in lines of at most `width` columns, the first after `indent` columns that the
 /// caller writes, the others indented.
@@ -23,4 +23,4 @@ namespace tessera::run {
 /// Returns the whole help: summary, choices, whether a list is allowed, default, details.
 [[nodiscard]] std::string description(const Option& option);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

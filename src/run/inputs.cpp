@@ -14,7 +14,7 @@
 #include "mpi/launcher.hpp"
 #include "run/understood.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 /// Appends a text with its length in front.
@@ -180,4 +180,4 @@ void require_own_file(const std::string& results, const OptionSet& options, cons
   }
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

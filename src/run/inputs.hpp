@@ -12,7 +12,7 @@
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Treatment of packed and missing numbers, from --raw and --fill.
 struct ValuesOf {
@@ -97,4 +97,4 @@ void require_distinct_files(const std::string& out, const io::DatasetName& input
 /// (file.h5:/path).
 void require_own_file(const std::string& results, const OptionSet& options, const Parsed& parsed);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 enum class Spending { reading, writing, messages, transfers, check, computing };
@@ -136,4 +136,4 @@ std::string limit_sentence(const std::vector<io::Row>& phases,
   return computing_text(spent, reached);
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -7,7 +7,7 @@
 
 #include "io/results.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// The share of a measured ceiling that a point reached.
 struct CeilingShare {
@@ -26,4 +26,4 @@ enum class InputFrom { files, generator };
                                          const std::optional<CeilingShare>& reached,
                                          InputFrom input = InputFrom::files);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

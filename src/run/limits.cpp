@@ -14,7 +14,7 @@
 #include "mpi/launcher.hpp"
 #include "run/threads.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 // Needs of Open MPI 4.1 on one node beyond the program's at start.
@@ -95,4 +95,4 @@ void require_teams(const mpi::Communicator& comm, int threads) {
   });
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -9,7 +9,7 @@
 
 #include "mpi/communicator.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Idle threads that test whether `threads` threads can run at once; they end with the object.
 class ThreadTrial {
@@ -36,4 +36,4 @@ void require_room_for_mpi();
 /// others hold theirs. Collective.
 void require_teams(const mpi::Communicator& comm, int threads);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

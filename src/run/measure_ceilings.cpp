@@ -19,7 +19,7 @@
 #include "mpi/runtime.hpp"
 #include "run/measure_rates.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 /// Merges measured rows, subject to the load of other processes during the measurement.
@@ -189,4 +189,4 @@ MeasuredCeilings measure_ceilings(const mpi::Communicator& comm, double seconds,
   return result;
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -7,7 +7,7 @@
 #include "mpi/communicator.hpp"
 #include "run/ceilings.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 struct MeasuredCeilings {
   Ceilings ceilings;    ///< rank 0: the new ones, and earlier ones where the new were rejected
@@ -23,4 +23,4 @@ struct MeasuredCeilings {
 [[nodiscard]] MeasuredCeilings measure_ceilings(const mpi::Communicator& comm, double seconds,
                                                 const std::function<void()>& begin);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -15,7 +15,7 @@
 #include "machine/fork_join.hpp"
 #include "machine/topology.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 constexpr int runs = 3;
@@ -137,4 +137,4 @@ std::vector<Ceiling> file_rates() {
   }
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -6,7 +6,7 @@
 
 #include "run/ceilings.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Returns, in GB/s, the rates of `threads` threads together, each the best of a few runs of
 /// milliseconds: "touch", first writes to new memory; "generate", random numbers; "hash", the check
@@ -18,4 +18,4 @@ namespace tessera::run {
 /// written.
 [[nodiscard]] std::vector<Ceiling> file_rates();
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

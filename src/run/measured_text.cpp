@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 std::string cell_text(const io::Value& value) {
   if (const auto* integer = std::get_if<index_t>(&value))
@@ -61,4 +61,4 @@ std::string verdict_text(const std::optional<Verdict>& verdict) {
                            : fmt::format("FAILED ({}, not <= {})", ratio, most);
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -7,7 +7,7 @@
 
 #include "run/session.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Returns the value as text; "-" for -1 and NaN, which stand for "not applicable".
 [[nodiscard]] std::string cell_text(const io::Value& value);
@@ -25,4 +25,4 @@ namespace tessera::run {
 /// Returns "passed" or "FAILED" with ratio and tolerance; "not checked" without a verdict.
 [[nodiscard]] std::string verdict_text(const std::optional<Verdict>& verdict);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -17,7 +17,7 @@
 #include "run/session.hpp"
 #include "run/storage.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 // Memory that processes gained between plan and end, over all workloads from and to files: library
@@ -185,4 +185,4 @@ void require_planned_memory(const mpi::Communicator& comm, const Values& point, 
   });
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -8,7 +8,7 @@
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Peak memory of a rank, bytes, excluding the program.
 struct Held {
@@ -73,4 +73,4 @@ void require_planned_memory(const mpi::Communicator& comm, const Values& point, 
 /// Returns ", 27 MiB of them the program itself"; "" for 0.
 [[nodiscard]] std::string of_program_text(index_t program);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

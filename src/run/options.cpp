@@ -13,7 +13,7 @@
 #include "base/text.hpp"
 #include "run/uses.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 std::string toml_text(const toml::node& node, const std::string& where) {
@@ -371,4 +371,4 @@ std::string OptionSet::key(const Values& point) const {
   return key;
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -10,7 +10,7 @@
 #include "base/complex.hpp"
 #include "base/index.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// complex: a real number, or one with an imaginary part in Python's notation, 1.5-2j.
 enum class Kind { text, choice, integer, real, complex, bytes, flag };
@@ -157,4 +157,4 @@ class OptionSet {
 [[nodiscard]] std::vector<std::string> expand(const Option& option, const std::string& text,
                                               const std::string& where);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

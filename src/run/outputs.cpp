@@ -16,7 +16,7 @@
 #include "mpi/agreement.hpp"
 #include "run/answer.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 namespace {
 
@@ -245,4 +245,4 @@ void Outputs::publish(const std::map<std::string, io::Value>& attributes) {
   }
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

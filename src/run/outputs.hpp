@@ -12,7 +12,7 @@
 #include "run/session.hpp"
 #include "run/storage.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 class Outputs {
  public:
@@ -89,4 +89,4 @@ class Outputs {
   std::vector<Destination> places_;
 };
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

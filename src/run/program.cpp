@@ -39,7 +39,7 @@
 #include "run/threads.hpp"
 #include "run/understood.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 /// Terminate handler, for exceptions that leave a noexcept function of a library.
@@ -372,4 +372,4 @@ int run_program(const Program& program, int argc, char** argv) {
   }
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

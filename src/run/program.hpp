@@ -11,7 +11,7 @@
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Resource needs of one point of a workload.
 struct Need {
@@ -65,4 +65,4 @@ struct Program {
 /// in case of an error.
 [[nodiscard]] int run_program(const Program& program, int argc, char** argv);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

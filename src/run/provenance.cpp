@@ -12,7 +12,7 @@
 #include "mpi/runtime.hpp"
 #include "run/device.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 std::string version() { return TESSERA_VERSION; }
 std::string build_name() { return version() + " (" + TESSERA_GIT_DESCRIBE + ")"; }
@@ -89,4 +89,4 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
   return result;
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -9,7 +9,7 @@
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 [[nodiscard]] std::string version();  ///< "0.1.0"
 /// Returns "0.1.0 (v0.1.0-7-g0123abc)"; differs between builds of different commits.
@@ -32,4 +32,4 @@ namespace tessera::run {
                                                           const std::vector<std::string>& arguments,
                                                           const std::string& start_time);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -8,7 +8,7 @@
 #include "machine/topology.hpp"
 #include "mpi/runtime.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 index_t hash(const std::string& text) {
@@ -46,4 +46,4 @@ Neighbours RollCall::neighbours() const {
           })};
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

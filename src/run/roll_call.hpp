@@ -7,7 +7,7 @@
 #include "mpi/communicator.hpp"
 #include "run/understood.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Numbers of ranks at the same location, including this one.
 struct Neighbours {
@@ -35,4 +35,4 @@ class RollCall {
   Answer mine_;
 };
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

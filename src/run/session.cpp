@@ -24,7 +24,7 @@
 #include "run/provenance.hpp"
 #include "run/uses.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 double rate_of(const Measured& measured, double seconds) {
@@ -387,4 +387,4 @@ void Session::finish() {
   if (table_ && !results_.empty()) fmt::print("results: {} (group {})\n", results_, run_);
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

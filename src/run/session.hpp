@@ -23,7 +23,7 @@
 #include "run/options.hpp"
 #include "run/stop.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Result of a check; it passes only if ratio <= tolerance, so that NaN fails.
 struct Verdict {
@@ -231,4 +231,4 @@ class Session {
   bool repeats_ = false;           ///< some point has more than one
 };
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -8,7 +8,7 @@
 #include "mpi/account.hpp"
 #include "run/session.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Returns the phases that any rank went through, in the same order on all ranks: a rank without
 /// data may have skipped some.
@@ -89,4 +89,4 @@ std::vector<io::Row> Session::timeline_rows(const std::string& point,
   return result;
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

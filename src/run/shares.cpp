@@ -8,7 +8,7 @@
 #include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 void add_shares(OptionSet& options) {
   options.add({.name = "gpu-ranks",
@@ -87,4 +87,4 @@ std::string text_of_weights(const std::vector<double>& weights, double unit) {
   return text;
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -8,7 +8,7 @@
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Adds --gpu-ranks and --shares.
 void add_shares(OptionSet& options);
@@ -42,4 +42,4 @@ std::vector<double> weights_of(const mpi::Communicator& comm, const Values& poin
   return gather_speeds(comm, mine());
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

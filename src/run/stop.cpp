@@ -14,7 +14,7 @@
 #include "mpi/launcher.hpp"
 #include "run/answer.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 std::atomic<bool> taken{false}, asked{false}, ending{false}, speaks{true};
@@ -96,4 +96,4 @@ bool stop_requested(const mpi::Communicator& comm) {
 
 bool stop_requested_here() { return asked; }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

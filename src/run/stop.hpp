@@ -4,7 +4,7 @@
 
 #include "mpi/agreement.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Installs handlers for SIGINT (Ctrl-C), SIGTERM and SIGHUP, unless ignored, that remove partial
 /// files and re-raise the signal with its default action. A process without a launcher also prints
@@ -31,4 +31,4 @@ class Stopped : public mpi::AgreedError {
   Stopped() : AgreedError(ExitCode::stopped_early, "the run was stopped by a signal") {}
 };
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

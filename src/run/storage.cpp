@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "io/output_file.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 using io::Filter;
@@ -164,4 +164,4 @@ io::Storage StorageRequest::of(const io::DatasetSpec& spec,
   return storage;
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

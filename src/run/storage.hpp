@@ -7,7 +7,7 @@
 
 #include "io/output_dataset.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// The input from which an output's elements come; its axis d is the input's axis axes[d], in order
 /// if axes are empty.
@@ -42,4 +42,4 @@ class StorageRequest {
 [[nodiscard]] std::vector<index_t> automatic_chunk(std::vector<index_t> shape,
                                                    index_t element_bytes);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -16,7 +16,7 @@
 #include "machine/topology.hpp"
 #include "run/limits.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 std::optional<index_t> openmp_stack() {
   const char* const value = std::getenv("OMP_STACKSIZE");
   std::string text(trim(value == nullptr ? "" : value));
@@ -67,4 +67,4 @@ void set_thread_default(const Neighbours& neighbours) {
                    : machine::busy_threads(cores, neighbours.on_host, machine::cpu_quota())));
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -5,7 +5,7 @@
 
 #include "run/roll_call.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Sets the default number of OpenMP threads: OMP_NUM_THREADS if set, else the cores of this rank
 /// divided by the ranks of the node with exactly the same cores (bound ranks have their own),
@@ -30,4 +30,4 @@ void require_threads_can_start();
 /// Throws Error(usage) if OMP_THREAD_LIMIT is lower than `threads`.
 void require_threads(int threads);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -18,7 +18,7 @@
 #include "mpi/runtime.hpp"
 #include "run/provenance.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 namespace {
 
 constexpr char between = '\x1f',
@@ -152,4 +152,4 @@ void require_same_file(const mpi::Communicator& comm, const Alike& seen) {
                   root.name, root.source, root.value, rank, other.source, other.value));
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -8,7 +8,7 @@
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Part of a rank's request: name "--n", value "8", source ("flag", "smoke.toml:3:1").
 struct Fact {
@@ -50,4 +50,4 @@ void require_same_facts(const mpi::Communicator& comm, const std::vector<Fact>& 
 /// the same; else collective.
 void require_same_file(const mpi::Communicator& comm, const Alike& seen);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 bool uses(const Values& point, const Option& option) {
   if (option.users.option.empty()) return true;
@@ -21,4 +21,4 @@ io::Value swept_value(const Values& point, const Option& option) {
   return used ? point.text(option.name) : std::string("-");
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

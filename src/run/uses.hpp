@@ -4,7 +4,7 @@
 #include "io/results.hpp"
 #include "run/options.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 /// Returns whether the point uses the option: always, or by its value of another option. What the
 /// program chooses ("auto", or nothing named) may use any.
@@ -13,4 +13,4 @@ namespace tessera::run {
 /// in numbers -1 or NaN, if the point does not use it.
 [[nodiscard]] io::Value swept_value(const Values& point, const Option& option);
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -10,7 +10,7 @@
 #include "mpi/agreement.hpp"
 #include "run/inputs.hpp"
 
-namespace tessera::run {
+namespace tessera::inline v1::run {
 
 ValuesOf values_of(const Parsed& parsed, Fills known) {
   ValuesOf how;
@@ -92,4 +92,4 @@ void Input::require_no_missing(const mpi::Communicator& comm, const io::DatasetI
   });
 }
 
-}  // namespace tessera::run
+}  // namespace tessera::inline v1::run

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 
-namespace tessera::scalapack {
+namespace tessera::inline v1::scalapack {
 namespace {
 
 constexpr int per_argument = 100;
@@ -172,4 +172,4 @@ void die(const char* routine, int context, const std::string& problem) {
   mpi::blacs_abort(context, 1);
 }
 
-}  // namespace tessera::scalapack
+}  // namespace tessera::inline v1::scalapack

@@ -6,7 +6,7 @@
 #include "layout/distribution.hpp"
 #include "mpi/blacs.hpp"
 
-namespace tessera::scalapack {
+namespace tessera::inline v1::scalapack {
 
 /// A submatrix as a routine gets it: the descriptor of 9 entries (type 1), or of 11 (type 2, with
 /// the sizes of the first blocks), and the place of the submatrix in it, from 0.
@@ -78,4 +78,4 @@ void guarded(const char* routine, int context, const F& f) {
   }
 }
 
-}  // namespace tessera::scalapack
+}  // namespace tessera::inline v1::scalapack

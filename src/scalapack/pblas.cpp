@@ -9,7 +9,7 @@
 #include "scalapack/arguments.hpp"
 #include "scalapack/tessera_scalapack.h"
 
-namespace tessera::scalapack {
+namespace tessera::inline v1::scalapack {
 namespace {
 
 using dist::relayout::LocalArray;
@@ -145,7 +145,7 @@ const T& value(const void* x) {
 }
 
 }  // namespace
-}  // namespace tessera::scalapack
+}  // namespace tessera::inline v1::scalapack
 
 using namespace tessera::scalapack;  // NOLINT: only the entries follow
 

@@ -13,7 +13,7 @@
 #include "scalapack/arguments.hpp"
 #include "scalapack/tessera_scalapack.h"
 
-namespace tessera::scalapack {
+namespace tessera::inline v1::scalapack {
 namespace {
 
 using dist::relayout::LocalArray;
@@ -141,7 +141,7 @@ void copy(const char* name, int m, int n, const Raw& raw) {
 }
 
 }  // namespace
-}  // namespace tessera::scalapack
+}  // namespace tessera::inline v1::scalapack
 
 using namespace tessera::scalapack;  // NOLINT: only the entries follow
 

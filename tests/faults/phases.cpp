@@ -22,8 +22,8 @@
 #include "mpi/launcher.hpp"
 #include "mpi/runtime.hpp"
 
-#define ENTER_PHASE "_ZN7tessera3mpi11enter_phaseEPKc"
-#define TOGETHER "_ZN7tessera3mpi8togetherERKNS0_12CommunicatorEPKcRKSt8functionIFvvEE"
+#define ENTER_PHASE "_ZN7tessera2v13mpi11enter_phaseEPKc"
+#define TOGETHER "_ZN7tessera2v13mpi8togetherERKNS1_12CommunicatorEPKcRKSt8functionIFvvEE"
 
 namespace tessera::faults {
 

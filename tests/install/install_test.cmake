@@ -65,7 +65,7 @@ file(GLOB archives ${prefix}/${LIBDIR}/libtessera_*.a)
 foreach(archive IN LISTS archives)
   execute_process(COMMAND ${NM} --defined-only ${archive} OUTPUT_VARIABLE symbols ERROR_QUIET
     COMMAND_ERROR_IS_FATAL ANY)
-  if(symbols MATCHES "[^ \n]*N7tessera(8locality|10microscope|11scalability|13memory_probes)[^\n]*")
+  if(symbols MATCHES "[^ \n]*N7tessera(2v1)?(8locality|10microscope|11scalability|13memory_probes)[^\n]*")
     message(FATAL_ERROR "${archive} has ${CMAKE_MATCH_0}")
   endif()
   string(REGEX REPLACE " T tessera_[a-z0-9_]*\n" "" symbols "${symbols}") # the C API

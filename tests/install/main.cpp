@@ -4,8 +4,10 @@
 
 #include <cstdio>
 #include <tessera/tessera.hpp>
+#include <type_traits>
 
-#include "base/error.hpp"  // the program's own: the library's is tessera/base/error.hpp
+#include "base.hpp"  // the program's own: the library's is tessera/base.hpp
+#include "matmul.hpp"
 
 namespace {
 
@@ -48,7 +50,9 @@ tessera::ExitCode body(const tessera::mpi::Communicator& comm) {
     std::printf("%d ranks, %lld of %lld elements wrong\n", comm.size(),
                 static_cast<long long>(wrong), static_cast<long long>(m * n));
   }
-  static_assert(TESSERA_VERSION_NUMBER >= 100 && own::failure == 3);
+  static_assert(TESSERA_VERSION_NUMBER >= 100 && own::failure == 3 &&
+                std::is_same_v<tessera::View<double>, tessera::v1::View<double>> &&
+                std::is_empty_v<own::Product>);
   return wrong == 0 ? tessera::ExitCode::ok : tessera::ExitCode::verification;
 }
 

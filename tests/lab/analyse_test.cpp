@@ -111,6 +111,7 @@ TEST(Symbols, AreReadable) {
   EXPECT_EQ(readable("main"), "main");
   EXPECT_EQ(readable("_ZN7tessera4sort5mergeIdEEvPT_l"), "tessera::sort::merge");
   EXPECT_EQ(readable("_ZN7tessera12_GLOBAL__N_14leafEv"), "tessera::leaf");
+  EXPECT_EQ(readable("_ZN7tessera2v14sort5mergeIdEEvPT_l"), "tessera::sort::merge");
   EXPECT_EQ(readable("_ZNK7tessera4View2atEl"), "tessera::View::at");
   EXPECT_EQ(readable("serial_steps.constprop.0"), "serial_steps");
   EXPECT_EQ(readable(""), "");

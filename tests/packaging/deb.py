@@ -71,7 +71,7 @@ class Deb(Built):
 
     def test_library(self):
         content = self.content("libtessera-dev")
-        for path in ("include/tessera/tessera.hpp", "include/tessera/dist/matmul/multiply.hpp",
+        for path in ("include/tessera/tessera.hpp", "include/tessera/dist/matmul.hpp",
                      "include/tessera/tessera.h", "include/tessera/tessera.f90",
                      "share/tessera/examples/kmeans.c", f"{LIBDIR}/pkgconfig/tessera-c.pc",
                      f"{LIBDIR}/libtessera_kernels.a", f"{LIBDIR}/pkgconfig/tessera.pc",

@@ -4,7 +4,7 @@
 
 #include "base/simd/vector.hpp"
 
-namespace tessera::simd {
+namespace tessera::inline v1::simd {
 namespace {
 
 TESSERA_INLINE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
@@ -109,4 +109,4 @@ TESSERA_INLINE std::uint64_t mul_low_halves(std::uint64_t a, std::uint64_t b) {
 }
 
 }  // namespace
-}  // namespace tessera::simd
+}  // namespace tessera::inline v1::simd

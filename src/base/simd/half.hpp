@@ -5,7 +5,7 @@
 #include "base/half.hpp"
 #include "base/simd/tail.hpp"
 
-namespace tessera::simd {
+namespace tessera::inline v1::simd {
 namespace {
 
 /// A vector with as many halves as a register has floats.
@@ -64,4 +64,4 @@ TESSERA_INLINE void narrow_to(Half& to, float x) {
 }
 
 }  // namespace
-}  // namespace tessera::simd
+}  // namespace tessera::inline v1::simd

@@ -3,7 +3,7 @@
 
 #include "base/simd/tail.hpp"
 
-namespace tessera::simd {
+namespace tessera::inline v1::simd {
 namespace {
 
 template <class V>
@@ -124,4 +124,4 @@ TESSERA_INLINE V leading_zeros(V v) {
 }
 
 }  // namespace
-}  // namespace tessera::simd
+}  // namespace tessera::inline v1::simd

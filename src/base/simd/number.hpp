@@ -7,7 +7,7 @@
 #include "base/simd/half.hpp"
 #include "base/simd/tail.hpp"
 
-namespace tessera::simd {
+namespace tessera::inline v1::simd {
 namespace {
 
 /// A vector with as many From as a register has T.
@@ -62,4 +62,4 @@ struct Simd<Half> : Simd<float> {
 };
 
 }  // namespace
-}  // namespace tessera::simd
+}  // namespace tessera::inline v1::simd

@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #endif
 
-namespace tessera::simd {
+namespace tessera::inline v1::simd {
 
 /// Returns whether this processor executes the instructions of vectors of `bytes` bytes, 32 or 64:
 /// AVX2 with FMA and halves, AVX-512 (F, BW, DQ, VL); SVE of exactly that length, for which the
@@ -34,4 +34,4 @@ inline bool processor_has([[maybe_unused]] index_t bytes) {
 #endif
 }
 
-}  // namespace tessera::simd
+}  // namespace tessera::inline v1::simd

@@ -3,7 +3,7 @@
 
 #include "base/simd/shuffle.hpp"
 
-namespace tessera::simd {
+namespace tessera::inline v1::simd {
 namespace {
 
 /// Returns the sum of all lanes, added in the order of the lanes.
@@ -68,4 +68,4 @@ TESSERA_INLINE bool any(V v) {
 }
 
 }  // namespace
-}  // namespace tessera::simd
+}  // namespace tessera::inline v1::simd

@@ -5,7 +5,7 @@
 
 #include "base/simd/vector.hpp"
 
-namespace tessera::simd {
+namespace tessera::inline v1::simd {
 namespace {
 
 template <class V, class Place, int... i>
@@ -105,4 +105,4 @@ class Shift {
 };
 
 }  // namespace
-}  // namespace tessera::simd
+}  // namespace tessera::inline v1::simd

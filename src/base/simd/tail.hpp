@@ -4,7 +4,7 @@
 
 #include "base/simd/vector.hpp"
 
-namespace tessera::simd {
+namespace tessera::inline v1::simd {
 namespace {
 
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
@@ -105,4 +105,4 @@ TESSERA_INLINE void store_between(Element<V>* to, V v, index_t first, index_t la
 }
 
 }  // namespace
-}  // namespace tessera::simd
+}  // namespace tessera::inline v1::simd

@@ -4,7 +4,7 @@
 
 #include "base/simd/shuffle.hpp"
 
-namespace tessera::simd {
+namespace tessera::inline v1::simd {
 namespace {
 
 inline constexpr int block_bytes = 16;
@@ -193,4 +193,4 @@ TESSERA_INLINE void interleave_rows(V (&v)[R]) {
 }
 
 }  // namespace
-}  // namespace tessera::simd
+}  // namespace tessera::inline v1::simd

@@ -26,7 +26,7 @@
 
 #define TESSERA_INLINE [[gnu::always_inline]] inline
 
-namespace tessera::simd {
+namespace tessera::inline v1::simd {
 namespace {
 
 #if defined(__AVX512F__)
@@ -123,4 +123,4 @@ TESSERA_INLINE V in_register(V v) {
 }
 
 }  // namespace
-}  // namespace tessera::simd
+}  // namespace tessera::inline v1::simd

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 enum class Algorithm {
   recursive,  ///< recursive plan (after CARMA, Demmel et al. 2013): fetches operands once, splits k
@@ -29,4 +29,4 @@ extern const AlgorithmInfo recursive_info, summa_info;
   return recursive_info;
 }
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

@@ -7,7 +7,7 @@
 #include "dist/matmul/product_parts.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 namespace {
 
 using layout::Box;
@@ -169,4 +169,4 @@ TESSERA_INSTANTIATE(Complex<float>);
 TESSERA_INSTANTIATE(Complex<double>);
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

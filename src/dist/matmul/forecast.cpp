@@ -7,7 +7,7 @@
 
 #include "dist/matmul/forecast_parts.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 using layout::MatrixLayout;
 
 std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method) {
@@ -129,4 +129,4 @@ index_t slices_that_pay(const ForecastRequest& request, const Method& method,
   return seconds(slices) < seconds(1) ? slices : 1;
 }
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

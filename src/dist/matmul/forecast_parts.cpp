@@ -7,7 +7,7 @@
 #include "dist/matmul/homes.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 using layout::MatrixLayout;
 
@@ -124,4 +124,4 @@ index_t home_bytes(const ForecastRequest& q, const Homes& homes, index_t rank) {
          q.element_bytes;
 }
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

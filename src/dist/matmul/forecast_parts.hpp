@@ -5,7 +5,7 @@
 
 #include "dist/matmul/product_parts.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 [[nodiscard]] Leaves leaves_of(const ForecastRequest& q);
 [[nodiscard]] bool grows_in_c(const Plan& plan, const Homes& homes);
@@ -44,4 +44,4 @@ struct Local {
                                               const ProductPlan& planned,
                                               const mpi::Network& network);
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

@@ -14,7 +14,7 @@
 #include "kernels/matmul/checksum.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 namespace {
 
 constexpr index_t strip_elements = index_t{1}
@@ -369,4 +369,4 @@ template class Freivalds<double>;
 template class Freivalds<Complex<float>>;
 template class Freivalds<Complex<double>>;
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

@@ -9,7 +9,7 @@
 
 #include "dist/matmul/multiply.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 /// A matrix that is streamed in parts, in memory or on disk.
 template <class T>
@@ -110,4 +110,4 @@ class Freivalds {
       seen_;  // this rank's part of op(a) (op(b) x), once the operands were streamed
 };
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

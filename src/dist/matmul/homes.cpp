@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 namespace {
 
 using layout::Box;
@@ -244,4 +244,4 @@ Homes choose_homes(const Plan& plan, Op op_a, Op op_b, const Speeds& speeds) {
   return at_home <= worst_cost(plan, op_a, op_b, inside, speeds) ? rows : inside;
 }
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

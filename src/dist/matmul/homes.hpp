@@ -5,7 +5,7 @@
 
 #include "dist/matmul/plan.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 /// Returns row blocks, the layout of files.
 [[nodiscard]] Homes homes_in_rows(const Shape& shape, Op op_a, Op op_b, index_t ranks);
@@ -35,4 +35,4 @@ struct HomeTraffic {
 [[nodiscard]] std::vector<HomeTraffic> traffic(const Plan& plan, Op op_a, Op op_b,
                                                const Homes& homes);
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

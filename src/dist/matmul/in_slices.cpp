@@ -9,7 +9,7 @@
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "mpi/progress.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 namespace {
 
 using layout::MatrixLayout;
@@ -174,4 +174,4 @@ TESSERA_INSTANTIATE(Complex<float>);
 TESSERA_INSTANTIATE(Complex<double>);
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

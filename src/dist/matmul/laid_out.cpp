@@ -11,7 +11,7 @@
 #include "dist/matmul/homes.hpp"
 #include "dist/matmul/product_parts.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 namespace {
 
 using layout::Distribution;
@@ -160,4 +160,4 @@ TESSERA_INSTANTIATE(Complex<float>);
 TESSERA_INSTANTIATE(Complex<double>);
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

@@ -4,7 +4,7 @@
 #include "dist/matmul/multiply.hpp"
 #include "dist/relayout/relayout.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 /// A matrix in the caller's memory: one local array on this rank.
 template <class T>
@@ -37,4 +37,4 @@ template <class T>
 void multiply(const mpi::Communicator& comm, const LaidOutProduct<T>& product, const Method& method,
               mpi::Phases& phases);
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

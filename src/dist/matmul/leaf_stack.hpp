@@ -10,7 +10,7 @@
 #include "kernels/matmul/summation.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 /// Returns the union of two adjacent nodes.
 [[nodiscard]] constexpr tessera::matmul::Subtree both(tessera::matmul::Subtree a,
@@ -127,4 +127,4 @@ class LeafStack {
   std::vector<machine::Buffer<T>> spare_;
 };
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

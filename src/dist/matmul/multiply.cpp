@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table = [] {
@@ -115,4 +115,4 @@ template void multiply<Complex<float>>(const mpi::Communicator&, const Product<C
 template void multiply<Complex<double>>(const mpi::Communicator&, const Product<Complex<double>>&,
                                         const Method&, mpi::Phases&);
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

@@ -18,7 +18,7 @@
 #include "mpi/network.hpp"
 #include "mpi/phases.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 /// c = alpha * op(a) op(b) + beta * c on all ranks of comm; beta == 0 never reads c. The layouts
 /// are any homes.
@@ -202,4 +202,4 @@ struct AlgorithmInfo {
 /// Throws Error(usage) unless the method's algorithm can run on that many ranks.
 void require_runnable(const Method& method, index_t ranks);
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

@@ -7,7 +7,7 @@
 #include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 namespace {
 
 namespace device = machine::device;
@@ -304,4 +304,4 @@ void DeviceProduct<T>::run(mpi::Phases& phases) {
 template class DeviceProduct<float>;
 template class DeviceProduct<double>;
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

@@ -6,7 +6,7 @@
 #include "dist/matmul/multiply.hpp"
 #include "mpi/device_exchange.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 /// Rows of the stored B that a rank multiplies with at once: its own block, or a panel of another
 /// rank's, perhaps empty.
@@ -89,4 +89,4 @@ class DeviceProduct {
   machine::device::Stream computing_, fetching_;
 };
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

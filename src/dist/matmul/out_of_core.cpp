@@ -16,7 +16,7 @@
 #include "dist/matmul/leaf_stack.hpp"
 #include "dist/matmul/product_parts.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 namespace {
 
 using layout::Box;
@@ -397,4 +397,4 @@ TESSERA_INSTANTIATE(Complex<float>);
 TESSERA_INSTANTIATE(Complex<double>);
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

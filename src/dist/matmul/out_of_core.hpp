@@ -8,7 +8,7 @@
 
 #include "dist/matmul/multiply.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 struct OutOfCoreRequest {
   ForecastRequest shape;
@@ -94,4 +94,4 @@ template <class T>
                                            OutOfCoreFiles<T>& files,
                                            const std::function<bool()>& stops, mpi::Phases& phases);
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

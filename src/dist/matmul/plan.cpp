@@ -6,7 +6,7 @@
 #include <array>
 #include <bit>
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 namespace {
 
 using layout::Box;
@@ -237,4 +237,4 @@ std::vector<Range> summa_panels(const layout::BlockMap& k_of_a, const layout::Bl
   return panels;
 }
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

@@ -8,7 +8,7 @@
 #include "kernels/matmul/summation.hpp"
 #include "layout/matrix_layout.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 using tessera::matmul::Leaves;
 using tessera::matmul::Op;
@@ -179,4 +179,4 @@ struct Speeds {
                                                       const layout::BlockMap& k_of_b,
                                                       const Leaves& leaves, index_t width);
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

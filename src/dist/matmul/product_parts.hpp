@@ -9,7 +9,7 @@
 #include "machine/fork_join.hpp"
 #include "mpi/transfer.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 
 /// An operand's box on this rank: a view of the home block if the layouts agree, of shared memory
 /// if the ranks share it, otherwise of a copy fetched from the homes.
@@ -124,4 +124,4 @@ template <class T>
 std::vector<NodeValue<T>> compute_in_slices(const Round<T>& round, const Slices& slices,
                                             MatrixView<T> first, mpi::Phases& phases);
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

@@ -10,7 +10,7 @@
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "machine/pages.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 namespace {
 
 /// Returns the view of c in which this rank can accumulate immediately; empty if it cannot.
@@ -146,4 +146,4 @@ constinit const AlgorithmInfo recursive_info{
     .forecast = recursive_forecast,
     .exchange = recursive_exchange};
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

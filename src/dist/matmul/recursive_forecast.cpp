@@ -8,7 +8,7 @@
 #include "dist/matmul/leaf_stack.hpp"
 #include "mpi/shared_memory.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 namespace {
 
 using layout::MatrixLayout;
@@ -225,4 +225,4 @@ ExchangeTime recursive_exchange(const ForecastRequest& q, const Method& method,
   return all;
 }
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

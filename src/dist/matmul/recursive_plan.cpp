@@ -10,7 +10,7 @@
 
 #include "dist/matmul/plan.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 namespace {
 
 using layout::Range;
@@ -394,4 +394,4 @@ Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>
   return plan;
 }
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

@@ -9,7 +9,7 @@
 #include "dist/matmul/leaf_stack.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 
-namespace tessera::dist::matmul {
+namespace tessera::inline v1::dist::matmul {
 namespace {
 
 using layout::BlockMap;
@@ -278,4 +278,4 @@ constinit const AlgorithmInfo summa_info{
     .forecast = forecast,
     .exchange = exchange};
 
-}  // namespace tessera::dist::matmul
+}  // namespace tessera::inline v1::dist::matmul

@@ -15,7 +15,7 @@
 #include "mpi/heartbeat.hpp"
 #include "mpi/repeated.hpp"
 
-namespace tessera::dist::relayout {
+namespace tessera::inline v1::dist::relayout {
 
 using tessera::relayout::Array;
 using tessera::relayout::BlockMove;
@@ -366,4 +366,4 @@ void Plan::wait() {
   s.messages.finish();
 }
 
-}  // namespace tessera::dist::relayout
+}  // namespace tessera::inline v1::dist::relayout

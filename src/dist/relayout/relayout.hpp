@@ -19,7 +19,7 @@
 #include "mpi/datatype.hpp"
 #include "mpi/phases.hpp"
 
-namespace tessera::dist::relayout {
+namespace tessera::inline v1::dist::relayout {
 
 using tessera::matmul::Op;
 
@@ -165,4 +165,4 @@ void relayout(const mpi::Communicator& comm, const Relayout& matrix, const Memor
   relayout<T>(comm, std::span(&matrix, 1), std::span(&memory, 1), threads);
 }
 
-}  // namespace tessera::dist::relayout
+}  // namespace tessera::inline v1::dist::relayout

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tessera::dist::relayout {
+namespace tessera::inline v1::dist::relayout {
 namespace {
 
 using layout::Distribution;
@@ -120,4 +120,4 @@ Schedule make_schedule(const std::vector<Stored>& matrices, index_t rank, index_
           std::move(local)};
 }
 
-}  // namespace tessera::dist::relayout
+}  // namespace tessera::inline v1::dist::relayout

@@ -6,7 +6,7 @@
 
 #include "dist/relayout/relayout.hpp"
 
-namespace tessera::dist::relayout {
+namespace tessera::inline v1::dist::relayout {
 
 using tessera::relayout::Stretch;
 using tessera::relayout::Turn;
@@ -47,4 +47,4 @@ struct Stored {
 [[nodiscard]] Schedule make_schedule(const std::vector<Stored>& matrices, index_t rank,
                                      index_t ranks);
 
-}  // namespace tessera::dist::relayout
+}  // namespace tessera::inline v1::dist::relayout

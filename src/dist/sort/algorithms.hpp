@@ -5,7 +5,7 @@
 #include "dist/sort/sort.hpp"
 #include "kernels/sort/runs.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 using tessera::sort::Run;
 
@@ -61,4 +61,4 @@ void merge_received(const Counts& counts, const Item* from, Item* to, const Meth
   template index_t algorithm(const mpi::Communicator&, const Room<Pair>&, const Method&,          \
                              mpi::Phases&)
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

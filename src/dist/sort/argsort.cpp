@@ -17,7 +17,7 @@
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 using Index = std::uint64_t;
@@ -245,4 +245,4 @@ std::vector<std::uint64_t> argsort(const mpi::Communicator& comm, index_t rows,
   return permutation;
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -10,7 +10,7 @@
 #include "dist/sort/sort.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 /// The order by one digit (key_words.hpp), if it decided: this rank's part of the sorted rows, each
 /// with its digit.
@@ -45,4 +45,4 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
   return argsort(comm, rows, columns, method, unused);
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 using tessera::sort::digit_length;
@@ -130,4 +130,4 @@ auto BoundSearch<B>::finish(const mpi::Communicator& comm, index_t n) const -> F
 template class BoundSearch<std::uint32_t>;
 template class BoundSearch<std::uint64_t>;
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

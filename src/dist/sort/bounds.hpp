@@ -7,7 +7,7 @@
 #include "kernels/sort/resident.hpp"
 #include "mpi/communicator.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 using tessera::sort::Bounds;
 using tessera::sort::Prefixes;
@@ -63,4 +63,4 @@ class BoundSearch {
   std::vector<Bound> bounds_;
 };
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

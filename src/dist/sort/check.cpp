@@ -21,7 +21,7 @@
 #include "machine/team.hpp"
 #include "mpi/exchange.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 using tessera::sort::Bits;
@@ -269,4 +269,4 @@ void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads) 
 TESSERA_FOR_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

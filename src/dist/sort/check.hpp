@@ -13,7 +13,7 @@
 #include "kernels/sort/verify.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 /// The seed of the hashes, and the threads that compute them.
 struct Hashing {
@@ -145,4 +145,4 @@ struct CarriedColumn {
 /// Combines hashes[j] with a hash of element j: over all columns, a hash of whole rows. Local.
 void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

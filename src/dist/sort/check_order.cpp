@@ -7,7 +7,7 @@
 #include "dist/sort/check.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 constexpr index_t at_once = 1024;         // rows of a block
@@ -206,4 +206,4 @@ index_t look_at_rows(const std::vector<KeyColumn>& columns, Indices places, layo
   return wrong + step_through_ties(places, rows, 0, equal);
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

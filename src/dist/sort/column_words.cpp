@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 using tessera::sort::Pair;
@@ -97,4 +97,4 @@ void ColumnWords::load_at(index_t word, const Pair* rows, index_t n, Pair* to) c
   }
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

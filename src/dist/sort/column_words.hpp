@@ -7,7 +7,7 @@
 
 #include "dist/sort/key_words.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 /// Returns the number of words of a row over all columns.
 [[nodiscard]] std::size_t words_of(const std::vector<KeyColumn>& columns);
@@ -45,4 +45,4 @@ class ColumnWords {
   std::vector<index_t> begin_;  // of each range in the concatenation, and the end
 };
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

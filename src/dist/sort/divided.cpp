@@ -6,7 +6,7 @@
 
 #include "mpi/agreement.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 namespace device = machine::device;
@@ -230,4 +230,4 @@ void DividedSort::run(const Memory& memory, mpi::Phases& phases) {
   sort_what_overflowed(memory);
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -11,7 +11,7 @@
 #include "mpi/device_exchange.hpp"
 #include "mpi/phases.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 /// Returns elements as a row of bytes, as copies to and from devices take them.
 template <class T>
@@ -84,4 +84,4 @@ class DividedSort {
   std::vector<index_t> packed_at_;  // of each bucket, the offset of its packed keys
 };
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

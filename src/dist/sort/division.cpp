@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 using buckets::fine_bins;
@@ -115,4 +115,4 @@ KeyDivision divide_evenly(const buckets::State& state, std::span<const index_t> 
   return division;
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -8,7 +8,7 @@
 #include "kernels/sort/buckets.hpp"
 #include "layout/block_map.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 namespace buckets = tessera::sort::buckets;
 
@@ -51,4 +51,4 @@ inline constexpr index_t exchange_rounds = 5;
   return {before(round), before(round + 1)};
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

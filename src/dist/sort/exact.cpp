@@ -5,7 +5,7 @@
 #include "dist/sort/splitting.hpp"
 #include "mpi/exchange.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 template <class Item>
 index_t exact(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
@@ -31,4 +31,4 @@ index_t exact(const mpi::Communicator& comm, const Room<Item>& room, const Metho
 }
 TESSERA_SORT_INSTANTIATE_DISTRIBUTED(exact);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

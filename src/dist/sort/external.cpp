@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 /// Returns < 0, 0, > 0 if row a is before row b, equal to it, or after it.
@@ -138,4 +138,4 @@ index_t rows_before(std::span<const std::uint64_t> words, index_t run, index_t f
   });
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -10,7 +10,7 @@
 
 #include "layout/block_map.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 /// The number of rows in memory at once, and derived sizes.
 struct RunPlan {
@@ -63,4 +63,4 @@ enum class EqualRows {
 [[nodiscard]] index_t rows_before(std::span<const std::uint64_t> words, index_t run, index_t first,
                                   const PartBorder& border);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

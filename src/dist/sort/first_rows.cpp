@@ -12,7 +12,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/exchange.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 using Index = std::uint64_t;
@@ -162,4 +162,4 @@ std::vector<Index> first_of_each(const mpi::Communicator& comm, std::span<const 
   return result;
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -3,7 +3,7 @@
 
 #include "dist/sort/argsort.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 using Indices = std::span<const std::uint64_t>;
 
@@ -38,4 +38,4 @@ using Indices = std::span<const std::uint64_t>;
 [[nodiscard]] std::optional<tessera::sort::Pair> pair_before(
     const mpi::Communicator& comm, std::span<const tessera::sort::Pair> pairs);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

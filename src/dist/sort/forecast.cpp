@@ -8,7 +8,7 @@
 #include "dist/sort/splitting.hpp"
 #include "mpi/exchange.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 /// Returns the most bytes of a column and its permuted copy; if it is permuted in place, of the
@@ -156,4 +156,4 @@ double exchange_seconds(const ForecastRequest& q, const mpi::Network& network) {
          scan(network, word, q.ranks) + at_once(network, {2, 2, moved, moved});
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -7,7 +7,7 @@
 #include "dist/sort/sort.hpp"
 #include "mpi/network.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 struct ForecastRequest {
   index_t n = 0;          ///< keys, or rows of a table
@@ -41,4 +41,4 @@ struct Forecast {
 /// items.
 [[nodiscard]] double exchange_seconds(const ForecastRequest& request, const mpi::Network& network);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

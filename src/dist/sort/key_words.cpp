@@ -12,7 +12,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 /// Returns the first `bytes` of a string (at most 8) as a big-endian number, padded with zeros.
@@ -156,4 +156,4 @@ void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, ind
   });
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -13,7 +13,7 @@
 #include "layout/block_map.hpp"
 #include "mpi/communicator.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 using tessera::sort::Order;
 
@@ -97,4 +97,4 @@ void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, ind
 void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, layout::Range rows,
                std::uint64_t* digits, std::uint64_t* scratch);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -7,7 +7,7 @@
 
 #include "base/hash.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 LeadingDigit::LeadingDigit(std::span<const std::uint64_t> sample, std::size_t words) {
   int room = 64;
@@ -64,4 +64,4 @@ void LeadingDigit::of_rows(const std::vector<KeyColumn>& columns, layout::Range 
   for (std::size_t j = 0; j < n; ++j) digits[j] = of(&words[j * parts_.size()]);
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -8,7 +8,7 @@
 
 #include "dist/sort/key_words.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 /// A monotone map of rows to digits: if one row is before another, its digit is not greater.
 class LeadingDigit {
@@ -37,4 +37,4 @@ class LeadingDigit {
   std::vector<WordPart> parts_;
 };
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -9,7 +9,7 @@
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 /// Returns the last index of the nearest lower rank with any rows; -1 if there are none.
@@ -72,4 +72,4 @@ index_t out_of_order(const mpi::Communicator& comm, const AdjacentRows& rows) {
   return comm.sum(wrong);
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -4,7 +4,7 @@
 #include "dist/sort/argsort.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 enum class KeyStep : unsigned char { equal, up, down };
 
@@ -25,4 +25,4 @@ struct AdjacentRows {
 /// Returns the number of neighbours out of order by (columns, index). Collective.
 [[nodiscard]] index_t out_of_order(const mpi::Communicator& comm, const AdjacentRows& rows);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -8,7 +8,7 @@
 #include "base/option_names.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 namespace device = machine::device;
@@ -370,4 +370,4 @@ void DeviceSort<B>::run(mpi::Phases& phases) {
 template class DeviceSort<std::uint32_t>;
 template class DeviceSort<std::uint64_t>;
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

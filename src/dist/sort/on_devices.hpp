@@ -13,7 +13,7 @@
 #include "mpi/device_exchange.hpp"
 #include "mpi/phases.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 using tessera::sort::KeyMap;
 using tessera::sort::ResidentKernels;
@@ -90,4 +90,4 @@ class DeviceSort {
   B* result_ = nullptr;
 };
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -14,7 +14,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/exchange.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 using Index = std::uint64_t;
@@ -271,4 +271,4 @@ void Gather::send_part(index_t number) {
                       part_.count_to, part_.wanted.span(), part_.count_from);
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

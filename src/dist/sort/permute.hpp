@@ -10,7 +10,7 @@
 #include "machine/buffer.hpp"
 #include "mpi/communicator.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 /// A column of elements of any fixed size: this rank's part of a map, as bytes.
 struct ColumnView {
@@ -111,4 +111,4 @@ void gather(const mpi::Communicator& comm, const layout::BlockMap& map, const T*
       reinterpret_cast<std::byte*>(to));
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

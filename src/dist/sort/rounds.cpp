@@ -13,7 +13,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/exchange.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 /// Returns the beginnings of the pieces of all shares: piece t of rank r at number r *
@@ -110,4 +110,4 @@ index_t rounds(const mpi::Communicator& comm, const Room<Item>& room, const Meth
 }
 TESSERA_SORT_INSTANTIATE_DISTRIBUTED(rounds);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -6,7 +6,7 @@
 
 #include "base/hash.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 using Divider = tessera::sort::Divider<std::uint64_t>;
@@ -46,4 +46,4 @@ void RowDivider::classify(const std::vector<KeyColumn>& columns, layout::Range r
   }
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -5,7 +5,7 @@
 #include "dist/sort/leading_digit.hpp"
 #include "kernels/sort/divide.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 class RowDivider {
  public:
@@ -33,4 +33,4 @@ class RowDivider {
   double greatest_ = 0;
 };
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

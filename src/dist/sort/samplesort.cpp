@@ -11,7 +11,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/exchange.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 /// An item and its location, which breaks ties between equal items, so that no key is too frequent.
@@ -99,4 +99,4 @@ index_t samplesort(const mpi::Communicator& comm, const Room<Item>& room, const 
 }
 TESSERA_SORT_INSTANTIATE_DISTRIBUTED(samplesort);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "kernels/sort/key.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 constexpr int pass_bits = 12;  // 4096 counters of 8 bytes: the first-level cache
@@ -168,4 +168,4 @@ QuantilePlace quantile_place(double q, index_t n) {
   return {below, std::min(below + 1, n - 1), place - floor};
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -8,7 +8,7 @@
 
 #include "mpi/communicator.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 /// Provides keys of this rank as ordered bits (key.hpp), in pieces of any sizes, the same in every
 /// pass.
@@ -36,4 +36,4 @@ struct QuantilePlace {
 };
 [[nodiscard]] QuantilePlace quantile_place(double q, index_t n);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -9,7 +9,7 @@
 #include "dist/sort/check.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 using tessera::sort::Bits;
@@ -172,4 +172,4 @@ index_t faults_of_distinct(const mpi::Communicator& comm, std::span<const T> sor
 TESSERA_FOR_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

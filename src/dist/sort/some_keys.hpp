@@ -10,7 +10,7 @@
 #include "dist/sort/sort.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 /// Returns a pass over the keys as ordered bits.
 template <class T>
@@ -50,4 +50,4 @@ template <class T>
 [[nodiscard]] index_t faults_of_distinct(const mpi::Communicator& comm, std::span<const T> sorted,
                                          std::span<const T> distinct, Order order);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -16,7 +16,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/exchange.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 namespace kernels = tessera::sort;
@@ -222,4 +222,4 @@ INSTANTIATE(std::uint64_t);
 INSTANTIATE(Pair);
 #undef INSTANTIATE
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -15,7 +15,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 using tessera::sort::Done;
 using tessera::sort::Order;
@@ -133,4 +133,4 @@ void sort_keys(const mpi::Communicator& comm, std::vector<T>& keys, Order order 
   DO(std::uint32_t);              \
   DO(std::uint64_t);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

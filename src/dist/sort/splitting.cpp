@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 using tessera::sort::Rank;
@@ -141,4 +141,4 @@ template std::vector<index_t> exact_cuts(const mpi::Communicator&, Run<std::uint
 template std::vector<index_t> exact_cuts(const mpi::Communicator&, Run<tessera::sort::Pair>,
                                          std::span<const index_t>);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -7,7 +7,7 @@
 #include "kernels/sort/runs.hpp"
 #include "mpi/communicator.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 /// Returns the cuts of this rank's run. positions ascend from 0 to the number of items of all
 /// ranks. cuts[b] of all ranks sum to positions[b], and the items before the cuts are the
@@ -25,4 +25,4 @@ template <class Item>
 /// Returns the number of probes that a rank offers in a round while `open` borders are sought.
 [[nodiscard]] index_t probes_per_round(index_t ranks, index_t open);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -13,7 +13,7 @@
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 namespace {
 
 using layout::Range;
@@ -256,4 +256,4 @@ bool break_ties(const TieBreak& how, std::span<Pair> pairs, mpi::Phases& phases)
   return Ties(how, pairs, phases).run();
 }
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -10,7 +10,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
 
-namespace tessera::dist::sort {
+namespace tessera::inline v1::dist::sort {
 
 /// Access to further digits, with two buffers of one value per row of this rank: for rows in input
 /// order, and for tied ones.
@@ -32,4 +32,4 @@ struct TieBreak {
 [[nodiscard]] bool break_ties(const TieBreak& how, std::span<tessera::sort::Pair> pairs,
                               mpi::Phases& phases);
 
-}  // namespace tessera::dist::sort
+}  // namespace tessera::inline v1::dist::sort

@@ -14,7 +14,7 @@
 #include "dist/stencil/overlap.hpp"
 #include "machine/device_times.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 namespace {
 
 template <class T>
@@ -149,4 +149,4 @@ TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

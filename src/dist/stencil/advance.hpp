@@ -8,7 +8,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 using tessera::stencil::Tuning;
 using tessera::stencil::Variant;
@@ -50,4 +50,4 @@ Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t s
   return advance(comm, u, steps, method, unused);
 }
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

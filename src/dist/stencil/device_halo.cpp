@@ -6,7 +6,7 @@
 
 #include "mpi/agreement.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 namespace {
 
 namespace device = machine::device;
@@ -192,4 +192,4 @@ template class DeviceHalo<Half>;
 template class DeviceHalo<float>;
 template class DeviceHalo<double>;
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -10,7 +10,7 @@
 #include "layout/grid_layout.hpp"
 #include "mpi/device_exchange.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 template <class T>
 inline constexpr auto size_of = static_cast<index_t>(sizeof(T));
@@ -96,4 +96,4 @@ class DeviceHalo {
   index_t half_ = 0;
 };
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

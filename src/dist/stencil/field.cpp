@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "dist/stencil/plan.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 namespace {
 
 /// Returns the box with its ghost layers, in local indices.
@@ -170,4 +170,4 @@ TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -10,7 +10,7 @@
 #include "kernels/stencil/sweep.hpp"
 #include "layout/grid_layout.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 using tessera::stencil::Edge;
 using tessera::stencil::Field;
@@ -133,4 +133,4 @@ template <class T>
 [[nodiscard]] index_t field_bytes(const Scheme& scheme, const layout::GridLayout& grid,
                                   index_t rank, index_t halo_steps, index_t fields = 1);
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -7,7 +7,7 @@
 #include "dist/stencil/field.hpp"
 #include "dist/stencil/plan.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 namespace {
 
 /// Returns the distance between ranks, around the end of the ranks if that is shorter.
@@ -162,4 +162,4 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
   return result;
 }
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -9,7 +9,7 @@
 #include "base/complex.hpp"
 #include "dist/stencil/halo_exchange.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 /// Copies n elements between rows of any steps.
 template <class T>
@@ -117,4 +117,4 @@ class GhostLayers {
   std::array<std::array<bool, 2>, 3> own_{};  ///< sides whose layers no neighbour sends
 };
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

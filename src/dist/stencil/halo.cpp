@@ -6,7 +6,7 @@
 
 #include "machine/fork_join.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 namespace {
 
 /// Calls move(row of u, row of the buffer, bytes) for every row of the box, in parallel.
@@ -146,4 +146,4 @@ template class Halo<Half>;
 template class Halo<float>;
 template class Halo<double>;
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

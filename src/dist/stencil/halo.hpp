@@ -8,7 +8,7 @@
 #include "dist/stencil/halo_window.hpp"
 #include "mpi/communicator.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 /// Exchanges the layers that `steps` steps need, of every field's current level and, for stencils
 /// of two levels, of the previous one. Sends one message a neighbour, or uses the field's window,
@@ -55,4 +55,4 @@ class Halo {
   std::vector<mpi::Request> arriving_, leaving_;
 };
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

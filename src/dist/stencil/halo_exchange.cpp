@@ -18,7 +18,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/repeated.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 namespace {
 
 std::array<bool, 3> periodic_of(const Sides& sides) {
@@ -254,4 +254,4 @@ TESSERA_INSTANTIATE(std::complex<float>);
 TESSERA_INSTANTIATE(std::complex<double>);
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

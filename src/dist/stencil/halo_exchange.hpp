@@ -11,7 +11,7 @@
 #include "machine/fork_join.hpp"
 #include "mpi/communicator.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 /// Ghost layers around the boxes of a grid.
 struct HaloShape {
@@ -75,4 +75,4 @@ class HaloPlan {
 template <class T>
 void exchange_halo(const mpi::Communicator& comm, const GridView<T>& field, const HaloShape& shape);
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -6,7 +6,7 @@
 
 #include "dist/stencil/plan.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 namespace {
 
 /// Returns the window bytes of these ranks, twice what each sends.
@@ -44,4 +44,4 @@ template class HaloWindow<Half>;
 template class HaloWindow<float>;
 template class HaloWindow<double>;
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

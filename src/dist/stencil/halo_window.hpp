@@ -7,7 +7,7 @@
 #include "dist/stencil/field.hpp"
 #include "mpi/shared_memory.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 /// Buffers in the node's shared memory for what a rank sends in one exchange, twice (double
 /// buffering). The fields themselves stay in the ranks' private memory, on huge pages; a packed
@@ -42,4 +42,4 @@ class HaloWindow {
   index_t half_ = 0;
 };
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -7,7 +7,7 @@
 
 #include "dist/stencil/advance.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 inline constexpr index_t never = std::numeric_limits<index_t>::max();
 
@@ -41,4 +41,4 @@ Traffic march(index_t first, index_t last, std::span<Stop* const> stops, const A
   }
 }
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -9,7 +9,7 @@
 #include "kernels/stencil/level_rows.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 namespace {
 
 namespace device = machine::device;
@@ -354,4 +354,4 @@ template class DeviceStencil<Half>;
 template class DeviceStencil<float>;
 template class DeviceStencil<double>;
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

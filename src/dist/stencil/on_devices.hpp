@@ -9,7 +9,7 @@
 #include "dist/stencil/device_halo.hpp"
 #include "kernels/stencil/slabs.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 using tessera::stencil::SlabPlan;
 
@@ -119,4 +119,4 @@ class DeviceStencil {
   double interior_seconds_ = 0, edge_seconds_ = 0;
 };
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 namespace {
 
 Index3 plus(Index3 a, Index3 b) { return {{a[0] + b[0], a[1] + b[1], a[2] + b[2]}}; }
@@ -119,4 +119,4 @@ template class EdgeField<Half>;
 template class EdgeField<float>;
 template class EdgeField<double>;
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

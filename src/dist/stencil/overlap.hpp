@@ -6,7 +6,7 @@
 
 #include "dist/stencil/field.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 /// A box split into the part that some steps can compute without the halo, and the boxes around it;
 /// in local indices.
@@ -51,4 +51,4 @@ class EdgeField {
   Terms<T> terms_;
 };
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 namespace {
 
 constexpr index_t line_bytes = 64;
@@ -96,4 +96,4 @@ Plan make_plan(const PlanRequest& request) {
   return best;
 }
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -10,7 +10,7 @@
 #include "layout/grid_layout.hpp"
 #include "mpi/network.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 /// Rates of the machine, for one rank. Defaults, if not measured: a common machine of 2020.
 struct Rates {
@@ -74,4 +74,4 @@ struct Forecast {
 };
 [[nodiscard]] Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank);
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -9,7 +9,7 @@
 #include "kernels/stencil/verify.hpp"
 #include "mpi/heartbeat.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 namespace {
 
 constexpr index_t random_samples = 6;
@@ -242,4 +242,4 @@ template class Samples<Half>;
 template class Samples<float>;
 template class Samples<double>;
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -8,7 +8,7 @@
 #include "dist/stencil/field.hpp"
 #include "mpi/communicator.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 /// Returns the steps over which to follow a sample so that recomputing it takes some milliseconds
 /// at most.
@@ -52,4 +52,4 @@ class Samples {
   std::vector<double> got_;  ///< by sample
 };
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -7,7 +7,7 @@
 #include "kernels/stencil/stencil.hpp"
 #include "kernels/stencil/terms.hpp"
 
-namespace tessera::dist::stencil {
+namespace tessera::inline v1::dist::stencil {
 
 using tessera::stencil::all_terms;
 using tessera::stencil::Boundary;
@@ -55,4 +55,4 @@ struct Scheme {
   }
 };
 
-}  // namespace tessera::dist::stencil
+}  // namespace tessera::inline v1::dist::stencil

@@ -4,7 +4,7 @@
 #include "dist/transpose/blocks.hpp"
 #include "mpi/transfer.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 namespace {
 
 Records whole(machine::Buffer<std::byte>& memory, const layout::Box& box, index_t bytes) {
@@ -46,4 +46,4 @@ void alltoall(const mpi::Communicator& comm, const Task& task, const Method& met
   update_block(method, task.scale, Op::none, to, task.b.view());
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

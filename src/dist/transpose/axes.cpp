@@ -13,7 +13,7 @@
 #include "kernels/transpose/permute.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 namespace {
 
 /// Returns the keys of a slab's indices along one axis.
@@ -87,4 +87,4 @@ std::uint64_t slab_checksum(const NamedSlab& slab, std::uint64_t seed, int threa
   return total;
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

@@ -8,7 +8,7 @@
 
 #include "layout/block_map.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 
 /// The part of an array that a rank permutes; pure arithmetic. Axis k of the result is axis axes[k]
 /// of the array.
@@ -37,4 +37,4 @@ struct NamedSlab {
 /// for an array and its permutation, however they are split.
 [[nodiscard]] std::uint64_t slab_checksum(const NamedSlab& slab, std::uint64_t seed, int threads);
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

@@ -6,7 +6,7 @@
 
 #include "machine/fork_join.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 namespace {
 
 void copy_rows(const ConstRecords& a, const Records& b, int threads) {
@@ -62,4 +62,4 @@ void update_block(const Method& method, const Scale& scale, Op op, const ConstRe
   dispatch_number(scale.number, [&]<class T>(Type<T>) { update_as<T>(method, scale, op, a, b); });
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

@@ -5,7 +5,7 @@
 #include "dist/transpose/plan.hpp"
 #include "dist/transpose/transpose.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 
 /// Returns the layout of op(a) at a's homes, in the indices of b.
 [[nodiscard]] layout::MatrixLayout source_layout(const DistributedRecords& a, Op op);
@@ -57,4 +57,4 @@ void pairwise_beyond_reach(const mpi::Communicator& comm, const Task& task, cons
                            const std::function<bool(index_t)>& reaches,
                            const std::function<void()>& overlapped, mpi::Phases& phases);
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

@@ -7,7 +7,7 @@
 #include "dist/transpose/blocks.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 namespace {
 
 using tessera::transpose::Indices;
@@ -59,4 +59,4 @@ bool is_update(const mpi::Communicator& comm, const Task& task, const Distribute
   return comm.sum(wrong) == 0 && arrived;
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

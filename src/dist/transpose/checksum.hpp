@@ -5,7 +5,7 @@
 #include "dist/transpose/transpose.hpp"
 #include "kernels/transpose/checksum.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 
 /// Returns the checksum, the same on every rank and for every layout. indices: swapped for a
 /// transpose to be compared with its original. Collective.
@@ -21,4 +21,4 @@ namespace tessera::dist::transpose {
 [[nodiscard]] bool is_update(const mpi::Communicator& comm, const Task& task,
                              const DistributedRecords& old_b, std::uint64_t seed, int threads);
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

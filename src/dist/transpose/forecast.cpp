@@ -6,7 +6,7 @@
 #include "kernels/transpose/in_place.hpp"
 #include "mpi/shared_memory.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 namespace {
 
 using layout::MatrixLayout;
@@ -187,4 +187,4 @@ double exchange_seconds(const ForecastRequest& q, const Method& method,
   return slowest;
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

@@ -9,7 +9,7 @@
 #include "dist/transpose/blocks.hpp"
 #include "dist/transpose/pipeline.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 
 void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix,
                         const Method& method, mpi::Phases& phases) {
@@ -50,4 +50,4 @@ void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matri
   });
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

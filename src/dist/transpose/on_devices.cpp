@@ -6,7 +6,7 @@
 #include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 namespace {
 
 namespace device = machine::device;
@@ -186,4 +186,4 @@ void DeviceTranspose::run(mpi::Phases& phases) {
     pack_and_send(phases);
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

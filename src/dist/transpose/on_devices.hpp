@@ -4,7 +4,7 @@
 #include "dist/transpose/transpose.hpp"
 #include "mpi/device_exchange.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 
 /// b = op(a), in homes of any layout.
 struct DeviceTask {
@@ -62,4 +62,4 @@ class DeviceTranspose {
       peer_streams_[2];  ///< alternating: one fills the device while the other drains
 };
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

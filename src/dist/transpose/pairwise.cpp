@@ -4,7 +4,7 @@
 #include "dist/transpose/blocks.hpp"
 #include "dist/transpose/pipeline.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 namespace {
 
 /// Updates the part of b that this rank's block of a provides.
@@ -43,4 +43,4 @@ void pairwise(const mpi::Communicator& comm, const Task& task, const Method& met
       [&] { own_part(comm, task, source, method, phases); }, phases);
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

@@ -14,7 +14,7 @@
 #include "kernels/transpose/permute.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 namespace {
 
 using layout::ArrayGrid;
@@ -199,4 +199,4 @@ mpi::Phases PermutePlan::phases() const {
   return all;
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

@@ -11,7 +11,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 
 /// The permutation b[i[axes[0]], i[axes[1]], ...] = a[i[0], i[1], ...] between two grids of ranks:
 /// axis k of b is axis axes[k] of a. A share is one array, its last axis fastest, without gaps.
@@ -69,4 +69,4 @@ class PermutePlan {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

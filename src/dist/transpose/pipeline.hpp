@@ -12,7 +12,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 
 /// pack(box, to) writes the piece of the target's `box` to contiguous memory; unpack(box, from)
 /// copies an arrived piece to its place; records of `bytes` bytes. A step packs its piece before it
@@ -116,4 +116,4 @@ class Pipeline {
   std::size_t sent_ = 0, posted_ = 0, received_ = 0;
 };
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 namespace {
 
 using layout::Box;
@@ -73,4 +73,4 @@ std::vector<Step> swap_steps(const layout::MatrixLayout& layout, index_t rank, i
   return steps;
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

@@ -8,7 +8,7 @@
 
 #include "layout/matrix_layout.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 
 /// A piece sent to or received from a peer; `box` in the indices of the target.
 struct Message {
@@ -47,4 +47,4 @@ struct Step {
 [[nodiscard]] std::vector<Step> swap_steps(const layout::MatrixLayout& layout, index_t rank,
                                            index_t most);
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

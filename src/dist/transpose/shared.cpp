@@ -3,7 +3,7 @@
 
 #include "dist/transpose/blocks.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 
 void shared(const mpi::Communicator& comm, const Task& task, const Method& method,
             mpi::Phases& phases) {
@@ -31,4 +31,4 @@ void shared(const mpi::Communicator& comm, const Task& task, const Method& metho
   task.b.fence();
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

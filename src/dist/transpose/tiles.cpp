@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 namespace {
 
 /// Returns the number of contiguous elements of a tile in an array of those extents, with the axes
@@ -93,4 +93,4 @@ Tiles plan_tiles(const Permutation& p, index_t most_bytes) {
   return tiles;
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

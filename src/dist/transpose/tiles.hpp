@@ -8,7 +8,7 @@
 
 #include "layout/block_map.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 
 /// An array and its permutation: axis k of the result is axis axes[k] of the array.
 struct Permutation {
@@ -41,4 +41,4 @@ struct Tiles {
 /// transposition with M > B^2.
 [[nodiscard]] Tiles plan_tiles(const Permutation& permutation, index_t most_bytes);
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "dist/transpose/blocks.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 
 const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table{
@@ -90,4 +90,4 @@ void transpose_matrix(const mpi::Communicator& comm, const Task& task, const Met
   mpi::add_device_phases(phases);
 }
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

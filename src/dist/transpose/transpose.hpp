@@ -10,7 +10,7 @@
 #include "mpi/network.hpp"
 #include "mpi/phases.hpp"
 
-namespace tessera::dist::transpose {
+namespace tessera::inline v1::dist::transpose {
 
 using tessera::transpose::Op;
 using tessera::transpose::Tuning;
@@ -128,4 +128,4 @@ struct ForecastRequest {
 [[nodiscard]] double exchange_seconds(const ForecastRequest& request, const Method& method,
                                       const mpi::Network& network);
 
-}  // namespace tessera::dist::transpose
+}  // namespace tessera::inline v1::dist::transpose

@@ -11,7 +11,7 @@
 #include "kernels/forkjoin/scan.hpp"
 #include "kernels/forkjoin/variants.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 /// Sets cell to `to` if it is `from`; returns whether it did, on one thread only.
 template <class T>
@@ -109,4 +109,4 @@ class Bfs final : public Problem {
   machine::Buffer<T> edges_, depth_, level_, next_;
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

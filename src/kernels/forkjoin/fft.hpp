@@ -13,7 +13,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 template <class T>
 class Fft final : public Problem {
@@ -119,4 +119,4 @@ class Fft final : public Problem {
   machine::Buffer<T> in_re_, in_im_, re_, im_, cos_, sin_;
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 std::uint64_t fibonacci(index_t n) {
   std::uint64_t a = 0, b = 1;
@@ -16,4 +16,4 @@ std::unique_ptr<Problem> fib(index_t n, index_t threshold) {
   return std::make_unique<Fib<std::uint64_t>>(n, threshold);
 }
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

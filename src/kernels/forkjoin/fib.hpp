@@ -8,7 +8,7 @@
 #include "kernels/forkjoin/variants.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 template <class T>
 [[gnu::noinline]] std::uint64_t fib_serial(index_t n) {
@@ -38,4 +38,4 @@ class Fib final : public Problem {
   std::uint64_t result_ = ~std::uint64_t{0};
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

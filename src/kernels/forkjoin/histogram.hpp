@@ -9,7 +9,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 inline constexpr index_t histogram_bins = 256;
 
@@ -60,4 +60,4 @@ class Histogram final : public Problem {
   machine::Buffer<T> keys_, counts_;
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

@@ -5,7 +5,7 @@
 #include "kernels/forkjoin/problem.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 /// Length below which both sorting probes use insertion sort, whatever the threshold.
 inline constexpr index_t insertion_leaf = 24;
@@ -48,4 +48,4 @@ class SortProblem : public Problem {
   machine::Buffer<Key> keys_;
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

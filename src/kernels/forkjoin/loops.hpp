@@ -11,7 +11,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 inline constexpr index_t loop_stride =
     8;  // words between columns: one cache line each, against false sharing
 
@@ -90,4 +90,4 @@ class LoopsOutside final : public Loops<T> {
   }
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

@@ -5,7 +5,7 @@
 
 #include "kernels/forkjoin/matmul.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 /// Computes c -= a * b with a temporary product.
 template <class T>
@@ -133,4 +133,4 @@ class Lu final : public Problem {
   machine::Buffer<T> a_;
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

@@ -4,7 +4,7 @@
 
 #include "kernels/forkjoin/variants.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 std::unique_ptr<Problem> matmul_recursive(index_t n, index_t threshold) {
   return std::make_unique<MatmulRecursive<double>>(n, threshold);
@@ -18,4 +18,4 @@ std::unique_ptr<Problem> matmul_temporaries(index_t n, index_t threshold) {
   return std::make_unique<MatmulTemporaries<double>>(n, threshold);
 }
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

@@ -12,7 +12,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 /// A, B and C of edge `edge`, stored with rows and columns of zeros up to `padded`.
 template <class T>
@@ -175,4 +175,4 @@ class MatmulTemporaries final : public Product<T> {
   void run() override { multiply(this->c(), this->a(), this->b(), this->threshold_); }
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

@@ -4,7 +4,7 @@
 
 #include "kernels/forkjoin/variants.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 std::unique_ptr<Problem> mergesort_serial_merge(index_t n, index_t threshold) {
   return std::make_unique<Mergesort<std::uint64_t>>(n, MergesortMethod{threshold, Merge::serial});
@@ -14,4 +14,4 @@ std::unique_ptr<Problem> mergesort_parallel_merge(index_t n, index_t threshold) 
   return std::make_unique<Mergesort<std::uint64_t>>(n, MergesortMethod{threshold, Merge::forked});
 }
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

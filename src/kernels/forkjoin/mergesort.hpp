@@ -9,7 +9,7 @@
 #include "kernels/forkjoin/keys.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 enum class Merge { serial, forked };
 /// The length up to which a part is sorted serially, and the merge of longer ones.
@@ -107,4 +107,4 @@ class Mergesort final : public SortProblem<Key> {
   MergesortMethod method_;
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

@@ -3,7 +3,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 class Problem {
  public:
@@ -20,4 +20,4 @@ class Problem {
   [[nodiscard]] virtual index_t mistakes() const = 0;
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

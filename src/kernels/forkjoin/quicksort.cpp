@@ -4,10 +4,10 @@
 
 #include "kernels/forkjoin/variants.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 std::unique_ptr<Problem> quicksort(index_t n, index_t threshold) {
   return std::make_unique<Quicksort<std::uint64_t>>(n, threshold);
 }
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

@@ -8,7 +8,7 @@
 #include "kernels/forkjoin/keys.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 /// Partitions such that data[0:result] <= pivot <= data[result:n], both sides shorter than n (Hoare
 /// 1962).
@@ -59,4 +59,4 @@ class Quicksort final : public SortProblem<Key> {
   index_t threshold_;
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

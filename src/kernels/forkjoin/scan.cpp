@@ -4,10 +4,10 @@
 
 #include "kernels/forkjoin/variants.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 std::unique_ptr<Problem> scan(index_t n, index_t threshold) {
   return std::make_unique<Scan<std::uint64_t>>(n, threshold);
 }
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

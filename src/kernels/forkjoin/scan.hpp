@@ -8,7 +8,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 /// Prefix sums of data[0:n] in pieces of at most `grain` elements.
 template <class T>
@@ -84,4 +84,4 @@ class Scan final : public Problem {
   machine::Buffer<T> data_;
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

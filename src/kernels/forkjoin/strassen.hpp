@@ -7,7 +7,7 @@
 
 #include "kernels/forkjoin/matmul.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 /// Square blocks in memory of their own.
 template <class T, std::size_t count>
@@ -87,4 +87,4 @@ class Strassen final : public Product<T> {
   void run() override { strassen(this->c(), this->a(), this->b(), this->threshold_); }
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

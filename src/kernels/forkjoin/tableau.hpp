@@ -12,7 +12,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 template <class T>
 class Tableau final : public Problem {
@@ -94,4 +94,4 @@ class Tableau final : public Problem {
   machine::Buffer<T> x_, y_, lengths_;
 };
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

@@ -9,7 +9,7 @@
 #include "base/timer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 namespace {
 
 constexpr int pairs = 3000;
@@ -108,4 +108,4 @@ machine::TaskCosts task_costs(int threads) {
   return costs;
 }
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

@@ -3,7 +3,7 @@
 
 #include "machine/work_span.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 /// Returns the costs in an undisturbed team of `threads` threads: of a fork while all of them fork,
 /// of a join without remaining work, of a steal while the others look for work. In a team of one
@@ -13,4 +13,4 @@ namespace tessera::forkjoin {
 /// Timeout of a steal, in seconds, which is reported if no thief came.
 inline constexpr double steal_patience = 0.02;
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

@@ -6,7 +6,7 @@
 #include "base/timer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 namespace {
 
 constexpr int batches = 100, in_a_batch = 20;  // a batch is short against a time slice
@@ -51,4 +51,4 @@ TeamCosts team_costs(int threads) {
   return {typical(regions(threads)), typical(barriers(threads))};
 }
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

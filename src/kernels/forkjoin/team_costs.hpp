@@ -1,7 +1,7 @@
 #pragma once
 // The costs of a team of threads in the OpenMP runtime (as EPCC's, Bull 1999).
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 struct TeamCosts {
   double region = 0;   ///< seconds to start a team and to wait for its end
@@ -11,4 +11,4 @@ struct TeamCosts {
 /// Returns the costs in an undisturbed team: lower deciles. Call it outside any parallel region.
 [[nodiscard]] TeamCosts team_costs(int threads);
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

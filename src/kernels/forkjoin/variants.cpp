@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 namespace {
 
 constexpr double golden = 1.6180339887498949;
@@ -255,4 +255,4 @@ constexpr std::array<Variant, 16> table{{
 
 std::span<const Variant> variants() { return table; }
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

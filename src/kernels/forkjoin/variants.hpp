@@ -8,7 +8,7 @@
 #include "kernels/forkjoin/problem.hpp"
 #include "kernels/variant.hpp"
 
-namespace tessera::forkjoin {
+namespace tessera::inline v1::forkjoin {
 
 /// A function of n up to a factor, and its name.
 struct Growth {
@@ -56,4 +56,4 @@ inline constexpr index_t loop_columns = 4;
 /// Number of edges from a vertex of the graph of bfs.
 inline constexpr index_t bfs_degree = 8;
 
-}  // namespace tessera::forkjoin
+}  // namespace tessera::inline v1::forkjoin

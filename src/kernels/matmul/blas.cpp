@@ -17,7 +17,7 @@
 #include "machine/loaded.hpp"
 #include "machine/topology.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 // The subset of the CBLAS interface (BLAS Technical Forum 2001) that this file calls.
@@ -135,4 +135,4 @@ Variant blas_row() {
           blas<Complex<double>>};
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

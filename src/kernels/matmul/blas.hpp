@@ -6,7 +6,7 @@
 
 #include "kernels/matmul/variants.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// Loads the library and returns why it is missing (libopenblas.so.0 in the system's search path),
 /// or "" if it is present. Throws Error(memory) if the limit of the address space is less than it
@@ -15,4 +15,4 @@ namespace tessera::matmul {
 
 [[nodiscard]] Variant blas_row();
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -6,7 +6,7 @@
 
 #include "kernels/matmul/products.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 template <class T>
 int useful_threads(index_t m, index_t n, index_t k, int threads) {
@@ -32,4 +32,4 @@ TESSERA_INSTANTIATE(double);
 TESSERA_INSTANTIATE(Complex<float>);
 TESSERA_INSTANTIATE(Complex<double>);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

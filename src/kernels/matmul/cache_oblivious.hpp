@@ -6,7 +6,7 @@
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/summation.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// Computes g by the whole tree of leaves over k.
 template <class T>
@@ -38,4 +38,4 @@ template <class T>
 template <class T>
 [[nodiscard]] int useful_threads(index_t m, index_t n, index_t k, int threads);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -9,7 +9,7 @@
 #include "kernels/matmul/checksum_leaf.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 constexpr index_t piece = 32768;  // elements per task: some 10 us at memory bandwidth
@@ -103,4 +103,4 @@ template void multiply_vectors(MatrixView<const double>, Op, const Vectors&);
 template void multiply_vectors(MatrixView<const Complex<float>>, Op, const Vectors&);
 template void multiply_vectors(MatrixView<const Complex<double>>, Op, const Vectors&);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

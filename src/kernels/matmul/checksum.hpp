@@ -6,7 +6,7 @@
 
 #include "kernels/matmul/gemm.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 inline constexpr index_t max_vectors = 2;
 
@@ -29,4 +29,4 @@ template <class T>
 requires is_complex<T>
 void multiply_vectors(MatrixView<const T> a, Op op, const Vectors& vectors);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

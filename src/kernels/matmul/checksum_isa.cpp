@@ -5,7 +5,7 @@
 #include "base/simd/reduce.hpp"
 #include "kernels/matmul/checksum_leaf.hpp"
 
-namespace tessera::TESSERA_ISA {
+namespace tessera::inline v1::TESSERA_ISA {
 namespace {
 
 using matmul::ChecksumKernels;
@@ -164,4 +164,4 @@ const ChecksumKernels<double>& checksum_kernels_f64();
 const ChecksumKernels<float>& checksum_kernels_f32() { return kernels<float>; }
 const ChecksumKernels<double>& checksum_kernels_f64() { return kernels<double>; }
 
-}  // namespace tessera::TESSERA_ISA
+}  // namespace tessera::inline v1::TESSERA_ISA

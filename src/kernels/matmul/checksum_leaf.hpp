@@ -4,7 +4,7 @@
 #include "kernels/matmul/checksum.hpp"
 #include "machine/isa.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 template <class T>
 struct ChecksumKernels {
@@ -17,4 +17,4 @@ struct ChecksumKernels {
 template <class T>
 [[nodiscard]] const ChecksumKernels<T>& checksum_kernels(machine::Isa isa);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

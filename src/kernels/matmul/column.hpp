@@ -9,7 +9,7 @@
 #include "kernels/matmul/sweep.hpp"
 #include "kernels/matmul/textbook.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// Computes the textbook product in the order in which `walk` visits the cells of C.
 template <Walk walk, class T>
@@ -34,4 +34,4 @@ void column(const Gemm<T>& g, const Tuning& tuning) {
   product_by_cells<Walk::column>(g, std::max<index_t>(1, tuning.column_width));
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -14,7 +14,7 @@
 #define TESSERA_TEXT_OF(x) #x
 #define TESSERA_TEXT(x) TESSERA_TEXT_OF(x)
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 using GemmEx = cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n,
@@ -138,4 +138,4 @@ template void cublas_mixed(const MixedGemm<__nv_bfloat16>&, DeviceStream);
 template void cublas_mixed(const MixedGemm<__half>&, DeviceStream);
 template void cublas_mixed(const MixedGemm<float>&, DeviceStream);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

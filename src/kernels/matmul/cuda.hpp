@@ -8,7 +8,7 @@
 #include "kernels/matmul/variants.hpp"
 #include "machine/occupancy.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 template <class T>
 void cuda_naive(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
@@ -53,4 +53,4 @@ void add_textbook_functions(std::vector<machine::DeviceFunction>& to);
 void add_register_functions(std::vector<machine::DeviceFunction>& to);
 void add_tensor_functions(std::vector<machine::DeviceFunction>& to);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -7,7 +7,7 @@
 #include "kernels/matmul/cuda_pipeline.cuh"
 #include "kernels/matmul/tiling.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
@@ -113,4 +113,4 @@ __device__ __forceinline__ void store_parts(Kernel& kernel, unsigned char* share
   if (cuts > 1) meet_cluster();  // no block leaves while others read its shared memory
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

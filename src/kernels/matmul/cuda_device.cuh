@@ -4,7 +4,7 @@
 #include "kernels/matmul/cuda.hpp"
 #include "machine/cuda.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// Returns op(x)(i, p) of a stored operand.
 template <Op op, class T>
@@ -63,4 +63,4 @@ inline unsigned blocks_for(index_t items, index_t per_block) {
   return narrow<unsigned>(ceil_div(items, per_block));
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -5,7 +5,7 @@
 #include "kernels/matmul/cuda_device.cuh"
 #include "kernels/matmul/parts.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// Partial sums in transit between blocks, in device memory: one slot per block, in which element e
 /// of all threads is contiguous. ready[block] is set once its slot is complete.
@@ -61,4 +61,4 @@ void with_exchange(const Shares& shares, int slot, DeviceStream stream, const F&
   launch(Exchange<T>{static_cast<T*>(sums.data()), static_cast<int*>(ready.data())});
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -7,7 +7,7 @@
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "kernels/matmul/cuda_tensor.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 __device__ __forceinline__ __nv_bfloat16 in_precision(float x, __nv_bfloat16) {
@@ -107,4 +107,4 @@ void cuda_mixed(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream)
   }
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -7,7 +7,7 @@
 #include "kernels/matmul/cuda.hpp"
 #include "kernels/matmul/tiling.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// The problem of Gemm with sums, alpha, beta and c in f32. T is __nv_bfloat16, __half, or float
 /// for tf32, of whose mantissa the tensor cores read 10 bits.
@@ -58,4 +58,4 @@ void cuda_narrow(const MixedGemm<T>& g, DeviceStream stream);
 template <class T>
 void cublas_mixed(const MixedGemm<T>& g, DeviceStream stream);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

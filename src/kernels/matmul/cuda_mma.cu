@@ -10,7 +10,7 @@
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "kernels/matmul/cuda_tensor.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 constexpr int step_bytes = 32;  // depth of one instruction along k: 16 elements, or 8 of tf32
@@ -308,4 +308,4 @@ void add_mma_functions(std::vector<machine::DeviceFunction>& to) {
   add("tf32, mma.sync, small tile", Type<float>{}, SmallTile{});
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

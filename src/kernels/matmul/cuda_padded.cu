@@ -5,7 +5,7 @@
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "kernels/matmul/cuda_pipeline.cuh"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 constexpr int threads = 256, vector = 8;
@@ -86,4 +86,4 @@ template TileCost padded_wgmma_cost(const MixedGemm<__half>&);
 template bool cuda_padded_wgmma(const MixedGemm<__nv_bfloat16>&, DeviceStream);
 template bool cuda_padded_wgmma(const MixedGemm<__half>&, DeviceStream);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -7,7 +7,7 @@
 #include "machine/cuda_laps.hpp"
 #include "machine/gpu.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 namespace cuda = machine::cuda;
@@ -157,4 +157,4 @@ template machine::DeviceTimes multiply_in_pieces(DeviceKernel<float>, const Gemm
 template machine::DeviceTimes multiply_in_pieces(DeviceKernel<double>, const Gemm<double>&,
                                                  const Tuning&, const Pieces&, const Passage&);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -6,7 +6,7 @@
 #include "kernels/matmul/pieces.hpp"
 #include "machine/cuda_staging.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// The transfer mode of tiles.
 struct Passage {
@@ -25,4 +25,4 @@ template <class T>
                                                       const Tuning& tuning, const Pieces& pieces,
                                                       const Passage& passage);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -7,7 +7,7 @@
 #include "kernels/cuda_async.cuh"
 #include "kernels/matmul/cuda_device.cuh"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// The layout of an operand's tile: `slow` stored rows of `fast` elements; element (s, f) is at s *
 /// slow_pitch + f * fast_pitch in shared memory. k runs along the rows (k_fast) or across them.
@@ -288,4 +288,4 @@ void launch_tiles(void (*kernel)(Problem, int), const Problem& g, int cuts, int 
   cuda::check(cudaLaunchKernelEx(&config, kernel, g, cuts), "matmul kernel");
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -15,7 +15,7 @@
 #include "kernels/matmul/cuda_cuts.cuh"
 #include "kernels/matmul/tiling.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 /// Tile shapes. cut: whether k may be cut; code for it in the kernel of the large tile cost 4 to 7
@@ -258,4 +258,4 @@ void add_register_functions(std::vector<machine::DeviceFunction>& to) {
   add("f64, small tile", Type<double>{}, SmallF64{});
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -11,7 +11,7 @@
 #include "kernels/matmul/cuda_exchange.cuh"
 #include "kernels/matmul/cuda_tma.cuh"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// The position in the ring and the parity of its phase.
 template <int stages>
@@ -192,4 +192,4 @@ void launch_parts(Kernel kernel, const CUtensorMap& map_a, const CUtensorMap& ma
   });
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

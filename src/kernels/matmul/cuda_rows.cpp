@@ -8,7 +8,7 @@
 #include "machine/device_times.hpp"
 #include "machine/gpu.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 /// Returns the same problem with k == 0: alpha == 0 must not read the operands, which may hold NaN.
@@ -79,4 +79,4 @@ std::vector<machine::DeviceFunction> compiled_functions() {
   return all;
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -7,7 +7,7 @@
 #include "kernels/matmul/cuda_cuts.cuh"
 #include "kernels/matmul/cuda_tensor.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 /// Computes sum (16 x 8) += x (16 x 4) y (4 x 8), distributed over the warp as the instruction
@@ -223,4 +223,4 @@ void add_tensor_functions(std::vector<machine::DeviceFunction>& to) {
   add_mma_functions(to);
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

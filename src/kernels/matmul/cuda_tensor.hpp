@@ -5,7 +5,7 @@
 #include "kernels/matmul/cuda.hpp"
 #include "kernels/matmul/tiling.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// Launches the product and returns true; returns false without any effect if the code of the
 /// device (cuda_code.hpp) is older than 9.0 or rows of an operand are not aligned to 16 bytes.
@@ -21,4 +21,4 @@ void add_tensor_tma_functions(std::vector<machine::DeviceFunction>& to);
 void add_wgmma_functions(std::vector<machine::DeviceFunction>& to);
 void add_mma_functions(std::vector<machine::DeviceFunction>& to);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -17,7 +17,7 @@
 #include "kernels/matmul/cuda_tensor.hpp"
 #include "kernels/matmul/tiling.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 /// Computes sum (16 x 8) += x (16 x 8) y (8 x 8), distributed over the warp as the instruction
@@ -333,4 +333,4 @@ void add_tensor_tma_functions(std::vector<machine::DeviceFunction>& to) {
   add_wgmma_functions(to);
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

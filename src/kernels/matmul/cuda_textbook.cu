@@ -4,7 +4,7 @@
 #include "kernels/matmul/cuda_device.cuh"
 #include "kernels/matmul/sweep.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 /// Computes cell number `step` of the walk in thread number `step`.
@@ -113,4 +113,4 @@ void add_textbook_functions(std::vector<machine::DeviceFunction>& to) {
   add("cuda_tiled", "f64", tiled<32, Op::none, Op::none, double>, 32 * 32);
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

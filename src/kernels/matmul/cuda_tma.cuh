@@ -5,7 +5,7 @@
 
 #include "machine/cuda_tensor_map.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 using machine::cuda::fits_tensor_map;
 using machine::cuda::swizzle_bytes;
@@ -91,4 +91,4 @@ __device__ __forceinline__ void take_registers() {}
 
 #endif
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -10,7 +10,7 @@
 #include "kernels/matmul/cuda_ring.cuh"
 #include "kernels/matmul/cuda_tensor.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 // The registers of a 64 x 256 sum, as operands of one instruction.
@@ -266,4 +266,4 @@ void add_wgmma_functions(std::vector<machine::DeviceFunction>& to) {
   add("tf32", float{}, Tile<float, Op::none, Op::transpose>{});
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

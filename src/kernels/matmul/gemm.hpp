@@ -4,7 +4,7 @@
 #include "base/complex.hpp"
 #include "base/view.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 enum class Op { none, transpose, hermitian };
 /// Returns whether op(x) is stored with rows and columns exchanged.
@@ -38,4 +38,4 @@ struct Gemm {
   [[nodiscard]] index_t k() const { return op_a == Op::none ? a.cols : a.rows; }
 };
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

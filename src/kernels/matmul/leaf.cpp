@@ -19,7 +19,7 @@ TESSERA_DECLARE(bits256)
 TESSERA_DECLARE(bits512)
 #undef TESSERA_DECLARE
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 template <>
 const LeafKernels<float>& leaf_kernels(machine::Isa isa) {
@@ -46,4 +46,4 @@ const ChecksumKernels<double>& checksum_kernels(machine::Isa isa) {
   return TESSERA_OF_ISA(isa, checksum_kernels_f64)();
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -14,7 +14,7 @@
 #include "kernels/matmul/operand.hpp"
 #include "machine/isa.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// One chunk of a tile: c[0:m, 0:n] = alpha * (a * b) + beta * c, where a * b is one chain of fma
 /// over the chunk [0, k). With onto: onto[0:m, 0:n] += that value, and c is unchanged, so the last
@@ -67,4 +67,4 @@ struct LeafKernels {
 template <class T>
 [[nodiscard]] const LeafKernels<T>& leaf_kernels(machine::Isa isa);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -12,7 +12,7 @@
 #include "kernels/matmul/leaf_complex_pack.hpp"
 #include "kernels/matmul/leaf_kernels.hpp"
 
-namespace tessera::TESSERA_ISA {
+namespace tessera::inline v1::TESSERA_ISA {
 namespace {
 
 template <class T>
@@ -111,4 +111,4 @@ constexpr LeafKernels<Complex<T>> complex_kernels{ComplexShape<T>::mr, ComplexSh
                                                   pack_complex_b<T>,   add_complex<T>};
 
 }  // namespace
-}  // namespace tessera::TESSERA_ISA
+}  // namespace tessera::inline v1::TESSERA_ISA

@@ -4,7 +4,7 @@
 #include "kernels/matmul/leaf_complex_pack.hpp"
 #include "kernels/matmul/leaf_micro.hpp"
 
-namespace tessera::TESSERA_ISA {
+namespace tessera::inline v1::TESSERA_ISA {
 namespace {
 
 /// One sliver of A times `panels` panels of B, in elements of T: two per complex number.
@@ -301,4 +301,4 @@ void complex_row(const ComplexRow<T>& row) {
 }
 
 }  // namespace
-}  // namespace tessera::TESSERA_ISA
+}  // namespace tessera::inline v1::TESSERA_ISA

@@ -4,7 +4,7 @@
 
 #include "kernels/matmul/leaf_pack.hpp"
 
-namespace tessera::TESSERA_ISA {
+namespace tessera::inline v1::TESSERA_ISA {
 namespace {
 
 constexpr index_t larger(index_t x, index_t y) { return x < y ? y : x; }
@@ -106,4 +106,4 @@ void pack_complex_b(Operand<Complex<T>> b, index_t k, index_t cols, Complex<T>* 
 }
 
 }  // namespace
-}  // namespace tessera::TESSERA_ISA
+}  // namespace tessera::inline v1::TESSERA_ISA

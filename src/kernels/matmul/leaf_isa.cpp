@@ -3,7 +3,7 @@
 
 #include "kernels/matmul/leaf_complex.hpp"
 
-namespace tessera::TESSERA_ISA {
+namespace tessera::inline v1::TESSERA_ISA {
 
 const LeafKernels<float>& leaf_kernels_f32();
 const LeafKernels<double>& leaf_kernels_f64();
@@ -14,4 +14,4 @@ const LeafKernels<double>& leaf_kernels_f64() { return kernels<double>; }
 const LeafKernels<Complex<float>>& leaf_kernels_c64() { return complex_kernels<float>; }
 const LeafKernels<Complex<double>>& leaf_kernels_c128() { return complex_kernels<double>; }
 
-}  // namespace tessera::TESSERA_ISA
+}  // namespace tessera::inline v1::TESSERA_ISA

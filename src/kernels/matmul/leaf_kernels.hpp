@@ -8,7 +8,7 @@
 #include "kernels/matmul/leaf_micro.hpp"
 #include "kernels/matmul/leaf_narrow.hpp"
 
-namespace tessera::TESSERA_ISA {
+namespace tessera::inline v1::TESSERA_ISA {
 namespace {
 
 using matmul::Following;
@@ -160,4 +160,4 @@ constexpr LeafKernels<T> kernels{Shape<T>::mr, Shape<T>::nr, multiply<T>,
                                  pack_a<T>,    pack_b<T>,    add<T>};
 
 }  // namespace
-}  // namespace tessera::TESSERA_ISA
+}  // namespace tessera::inline v1::TESSERA_ISA

@@ -4,7 +4,7 @@
 #include "base/instrument.hpp"
 #include "kernels/matmul/leaf_pack.hpp"
 
-namespace tessera::TESSERA_ISA {
+namespace tessera::inline v1::TESSERA_ISA {
 namespace {
 
 using matmul::LeafTile;
@@ -362,4 +362,4 @@ template <class T, Form form>
 constexpr Micros<T, coded<T>(form)> micros{};
 
 }  // namespace
-}  // namespace tessera::TESSERA_ISA
+}  // namespace tessera::inline v1::TESSERA_ISA

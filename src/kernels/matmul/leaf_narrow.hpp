@@ -5,7 +5,7 @@
 #include "base/simd/transpose.hpp"
 #include "kernels/matmul/leaf.hpp"
 
-namespace tessera::TESSERA_ISA {
+namespace tessera::inline v1::TESSERA_ISA {
 namespace {
 
 using simd::Simd;
@@ -179,4 +179,4 @@ void multiply_narrow(const LeafTile<T>& t) {
 }
 
 }  // namespace
-}  // namespace tessera::TESSERA_ISA
+}  // namespace tessera::inline v1::TESSERA_ISA

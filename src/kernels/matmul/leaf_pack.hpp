@@ -5,7 +5,7 @@
 #include "base/simd/transpose.hpp"
 #include "kernels/matmul/leaf.hpp"
 
-namespace tessera::TESSERA_ISA {
+namespace tessera::inline v1::TESSERA_ISA {
 namespace {
 
 using matmul::Operand;
@@ -120,4 +120,4 @@ void add(const T* value, T* into, index_t n) {
 }
 
 }  // namespace
-}  // namespace tessera::TESSERA_ISA
+}  // namespace tessera::inline v1::TESSERA_ISA

@@ -5,7 +5,7 @@
 #include "kernels/matmul/operand.hpp"
 #include "kernels/matmul/textbook.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 template <class T>
 void naive(const Gemm<T>& g, const Tuning&) {
@@ -23,4 +23,4 @@ void naive(const Gemm<T>& g, const Tuning&) {
   }
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -3,7 +3,7 @@
 
 #include "kernels/matmul/gemm.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// A strided view of op(x), whose element (i, p) is data[i * row + p * step].
 template <class T>
@@ -90,4 +90,4 @@ template <class T>
   return g.alpha == T{0} || g.k() == 0;
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

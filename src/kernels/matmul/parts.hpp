@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/index.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// Steps [begin, end) along k of a tile.
 struct Part {
@@ -83,4 +83,4 @@ class Parts {
   return shares;
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

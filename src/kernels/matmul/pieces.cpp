@@ -13,7 +13,7 @@
 #include "base/text.hpp"
 #include "machine/gpu.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 // Rates of an H200, by which tilings are compared: on other devices the chosen tiles are as good or
@@ -318,4 +318,4 @@ Pieces plan_pieces(const PiecesRequest& r, index_t limit) {
   return best.pieces;
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -7,7 +7,7 @@
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/variants.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 struct PiecesRequest {
   index_t m = 0, n = 0, k = 0;
@@ -63,4 +63,4 @@ struct Pieces {
 /// Precondition: C is not empty. Throws Error(memory) if the limit is too small for any tiles.
 [[nodiscard]] Pieces plan_pieces(const PiecesRequest& request, index_t limit);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -13,7 +13,7 @@
 #include "kernels/matmul/scratch.hpp"
 #include "machine/depth_first.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 // A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) stream past every sliver of A. Rows of A
 // (786 KB) are reused by the adjacent tile: with 384 two threads lose 1 to 2 %.
 inline constexpr index_t tile_rows = 192;
@@ -384,4 +384,4 @@ class Product {
   index_t columns_;
 };
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

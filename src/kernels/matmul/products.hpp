@@ -8,7 +8,7 @@
 
 #include "kernels/matmul/product.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// Returns rows [i, i+m) and columns [j, j+n) of a product.
 template <class T>
@@ -158,4 +158,4 @@ void add(MatrixView<const T> value, MatrixView<T> into) {
                         });
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -9,7 +9,7 @@
 #include "kernels/matmul/tiled.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 inline constexpr index_t least_task = index_t{1} << 18;  // products: 0.1 ms, a hundred times the
                                                          // cost of a task
@@ -62,4 +62,4 @@ void recursive(const Gemm<T>& g, const Tuning& tuning) {
   });
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -5,7 +5,7 @@
 #include "kernels/matmul/operand.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// Returns a copy with rows[i * length + p] = x(i, p) for i < count, p < length.
 template <class T>
@@ -34,4 +34,4 @@ class Rows {
   index_t ld_;
 };
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 constexpr index_t kept_bytes = index_t{64} << 20;
@@ -44,4 +44,4 @@ ScratchBytes::~ScratchBytes() {
   blocks.push_back(std::move(buffer_));
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

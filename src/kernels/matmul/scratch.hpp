@@ -5,7 +5,7 @@
 #include "base/instrument.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// A block of at least `bytes` bytes from this thread's store, otherwise a new one. The end of the
 /// scope returns it to the store, which keeps blocks of up to 64 MiB. Scopes may nest and
@@ -46,4 +46,4 @@ class Scratch<T> {
   machine::Buffer<T> elements_;
 };
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -21,7 +21,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// Elements of k summed in registers, the same for every instruction set. 512: loads and stores of
 /// C are under 2 % of a micro-kernel's time, and a sliver of A (8 x 512) still fits the first-level
@@ -117,4 +117,4 @@ auto combine(Subtree node, const IsPart& is_part, const Take& take, const Add& a
   return add(std::move(sum), combine(right(node), is_part, take, add));
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

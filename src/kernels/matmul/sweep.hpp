@@ -4,7 +4,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 struct Cell {
   index_t i;
@@ -55,4 +55,4 @@ enum class Walk { rows, column, zigzag };
   return {block / across * tile, block % across * tile};
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -10,7 +10,7 @@
 #include "kernels/matmul/transposed_tiled.hpp"
 #include "kernels/matmul/zigzag.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 #define TESSERA_INSTANTIATE(variant)                                 \
   template void variant(const Gemm<float>&, const Tuning&);          \
@@ -26,4 +26,4 @@ TESSERA_INSTANTIATE(column);
 TESSERA_INSTANTIATE(zigzag);
 TESSERA_INSTANTIATE(recursive);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -5,7 +5,7 @@
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/variants.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 template <class T>
 void naive(const Gemm<T>& g, const Tuning& tuning);
@@ -23,4 +23,4 @@ void zigzag(const Gemm<T>& g, const Tuning& tuning);
 template <class T>
 void recursive(const Gemm<T>& g, const Tuning& tuning);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -7,7 +7,7 @@
 #include "kernels/matmul/operand.hpp"
 #include "kernels/matmul/textbook.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 /// Computes c[0:m, 0:n] += alpha * a[0:m, 0:k] * b[0:k, 0:n], one tile of each.
 template <class T>
 void multiply_tile(T alpha, Operand<T> a, Operand<T> b, MatrixView<T> c, index_t k) {
@@ -38,4 +38,4 @@ void tiled(const Gemm<T>& g, const Tuning& tuning) {
   }
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

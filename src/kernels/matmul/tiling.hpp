@@ -8,7 +8,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// What a tile (m, n), multiplied in stages of k, costs a multiprocessor that holds `blocks` of
 /// them, in cycles: per element along k, of a block that is alone there (latencies) and of one
@@ -92,4 +92,4 @@ struct Tiling {
   return best;
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

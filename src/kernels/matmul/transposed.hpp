@@ -5,7 +5,7 @@
 #include "kernels/matmul/rows.hpp"
 #include "kernels/matmul/textbook.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 template <class T>
 void transposed(const Gemm<T>& g, const Tuning&) {
@@ -23,4 +23,4 @@ void transposed(const Gemm<T>& g, const Tuning&) {
   }
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

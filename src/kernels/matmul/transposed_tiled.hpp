@@ -7,7 +7,7 @@
 #include "kernels/matmul/rows.hpp"
 #include "kernels/matmul/textbook.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 /// A part of the rows, from an element on.
 template <class T>
@@ -50,4 +50,4 @@ void transposed_tiled(const Gemm<T>& g, const Tuning& tuning) {
   }
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

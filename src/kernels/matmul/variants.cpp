@@ -11,7 +11,7 @@
 #include "kernels/matmul/cuda.hpp"
 #include "kernels/matmul/textbook.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 namespace {
 
 template <class T>
@@ -100,4 +100,4 @@ int significant_bits(Precision precision) {
 
 const Variant* best_device() { return find_variant(variants(), "cuda_tensor"); }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -8,7 +8,7 @@
 
 struct CUstream_st;
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 using DeviceStream = CUstream_st*;  // cudaStream_t, for files without CUDA headers
 
@@ -63,4 +63,4 @@ struct Variant : VariantInfo {
 /// Returns the variant that `auto` selects on a device; nullptr in a build without CUDA.
 [[nodiscard]] const Variant* best_device();
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

@@ -3,11 +3,11 @@
 
 #include "kernels/matmul/column.hpp"
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 template <class T>
 void zigzag(const Gemm<T>& g, const Tuning& tuning) {
   product_by_cells<Walk::zigzag>(g, std::max<index_t>(1, tuning.column_width));
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul

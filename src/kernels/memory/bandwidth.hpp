@@ -8,7 +8,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 /// Calls body(begin, count) on each thread for its part of [0, n); parts are multiples of 8.
 template <class Body>
@@ -41,4 +41,4 @@ template <class Body>
   return best;
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -7,7 +7,7 @@
 #include "kernels/memory/words.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 enum class Order { whole, blocks };
@@ -60,4 +60,4 @@ std::unique_ptr<Probe> capacity_blocked(const Walk& walk) {
   return std::make_unique<Capacity>(walk, Order::blocks);
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -8,7 +8,7 @@
 #include "base/timer.hpp"
 #include "kernels/memory/words.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr int runs = 9;
@@ -87,4 +87,4 @@ double cycle_seconds() {
   return best;
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

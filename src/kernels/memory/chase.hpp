@@ -5,7 +5,7 @@
 #include "base/index.hpp"
 #include "machine/pages.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 /// Places of `count` elements in memory, `stride` bytes apart. Elements more than a line apart are
 /// shifted by a line each within their stride, so that they fall into different sets of a cache.
@@ -32,4 +32,4 @@ struct StepTime {
 /// Returns the seconds of a processor cycle now: of an addition of registers in a chain of them.
 [[nodiscard]] double cycle_seconds();
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -8,7 +8,7 @@
 #include "kernels/memory/words.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 enum class Ahead { no, yes };
@@ -77,4 +77,4 @@ std::unique_ptr<Probe> cold_prefetched(const Walk& walk) {
   return std::make_unique<Cold>(walk, Ahead::yes);
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -7,7 +7,7 @@
 #include "kernels/memory/words.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 class Conflict final : public Probe {
@@ -53,4 +53,4 @@ std::unique_ptr<Probe> conflict_padded(const Walk& walk) {
   return std::make_unique<Conflict>(walk, line_bytes);
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -5,7 +5,7 @@
 #include "kernels/memory/memory.hpp"
 #include "kernels/memory/probe_leaf.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 double copy_bandwidth(int threads, index_t bytes) {
   const ProbeKernels& kernels = probe_kernels(machine::isa());
@@ -18,4 +18,4 @@ double copy_bandwidth(int threads, index_t bytes) {
                    });
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

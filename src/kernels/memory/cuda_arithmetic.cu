@@ -7,7 +7,7 @@
 #include "kernels/cuda_code.hpp"
 #include "kernels/memory/cuda_probe.cuh"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr int threads = 256;
@@ -214,4 +214,4 @@ void add_arithmetic_functions(Functions& to) {
   add("cuda_exp_fast", exponentials<Exponential::fast>);
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

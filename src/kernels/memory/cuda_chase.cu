@@ -3,7 +3,7 @@
 
 #include "kernels/memory/cuda_probe.cuh"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr int threads = 32;  // of which one follows the cycle
@@ -176,4 +176,4 @@ void add_chase_functions(Functions& to) {
   add("cuda_chase_shared", chase_shared);
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -3,7 +3,7 @@
 
 #include "kernels/memory/cuda_probe.cuh"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr int threads = 256, unroll = 4;  // loads in flight per thread
@@ -171,4 +171,4 @@ void add_copy_functions(Functions& to) {
       {"cuda_shared_stride", "", reinterpret_cast<const void*>(shared_stride), threads, 0});
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

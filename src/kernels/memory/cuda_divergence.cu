@@ -5,7 +5,7 @@
 
 #include "kernels/memory/cuda_probe.cuh"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr int threads = 256, most_ways = 32, at_once = 8;  // steps between two checks of the
@@ -89,4 +89,4 @@ void add_divergence_functions(Functions& to) {
   to.push_back({"cuda_divergence", "", reinterpret_cast<const void*>(divergence), threads, 0});
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

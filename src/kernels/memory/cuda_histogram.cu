@@ -3,7 +3,7 @@
 
 #include "kernels/memory/cuda_probe.cuh"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr int threads = 256, blocks_a_multiprocessor = 8;
@@ -99,4 +99,4 @@ void add_histogram_functions(Functions& to) {
                 256 * static_cast<index_t>(sizeof(DeviceWord))});
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

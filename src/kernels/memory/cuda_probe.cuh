@@ -10,7 +10,7 @@
 #include "machine/cuda.hpp"
 #include "machine/gpu.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 namespace cuda = machine::cuda;
 using DeviceWords = cuda::DeviceBuffer<DeviceWord>;
@@ -111,4 +111,4 @@ __device__ __forceinline__ DeviceWord block_sum(DeviceWord value) {
   return value;
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -3,7 +3,7 @@
 
 #include "kernels/memory/device_probes.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 using Maker = std::unique_ptr<DeviceProbe> (*)(const DeviceWalk&);
 
@@ -62,4 +62,4 @@ void add_arithmetic_functions(Functions& to);
 void add_divergence_functions(Functions& to);
 void add_chase_functions(Functions& to);
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -3,7 +3,7 @@
 
 #include "kernels/memory/cuda_probe.cuh"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr int threads = 256;
@@ -201,4 +201,4 @@ void add_reduce_functions(Functions& to) {
       {"cuda_reduce", "", reinterpret_cast<const void*>(reduce_stream<4>), usual.threads, 0});
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

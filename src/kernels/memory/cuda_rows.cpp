@@ -4,7 +4,7 @@
 
 #include "kernels/memory/cuda_probes.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 struct Row {
@@ -75,4 +75,4 @@ std::vector<machine::DeviceFunction> compiled_functions() {
   return all;
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -4,7 +4,7 @@
 #include "base/timer.hpp"
 #include "kernels/memory/cuda_probe.cuh"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr int threads = 256;
@@ -314,4 +314,4 @@ void add_transfer_functions(Functions& to) {
       {"cuda_managed_to_device", "", reinterpret_cast<const void*>(sum_kernel), threads, 0});
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr index_t mib = index_t{1} << 20, gib = mib << 10;
@@ -316,4 +316,4 @@ std::vector<DeviceCeiling> device_ceilings() {
   return result;
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

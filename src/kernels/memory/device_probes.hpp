@@ -10,7 +10,7 @@
 #include "kernels/variant.hpp"
 #include "machine/occupancy.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 struct DeviceWalk {
   index_t bytes =
@@ -101,4 +101,4 @@ struct DeviceCeiling {
 [[nodiscard]] bool has_compiled(const DeviceProbeVariant& row);
 [[nodiscard]] std::vector<machine::DeviceFunction> compiled_functions();
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 void fill_words(DeviceWord* to, index_t n) {
 #pragma omp parallel for
@@ -105,4 +105,4 @@ double exp_result(index_t i, index_t rounds) {
   return x;
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

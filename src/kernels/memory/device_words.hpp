@@ -8,7 +8,7 @@
 #include "base/hash.hpp"
 #include "base/index.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 using DeviceWord = std::uint32_t;
 
@@ -90,4 +90,4 @@ template <class T>
 /// Returns out[i] of the exponential probes, in double precision.
 [[nodiscard]] double exp_result(index_t i, index_t rounds);
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

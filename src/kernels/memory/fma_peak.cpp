@@ -9,7 +9,7 @@
 #include "kernels/memory/probe_leaf.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr int runs = 5;
@@ -44,4 +44,4 @@ double fma_peak(int threads) {
 template double fma_peak<float>(int);
 template double fma_peak<double>(int);
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

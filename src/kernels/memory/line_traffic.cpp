@@ -13,7 +13,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 using Counter = std::atomic<index_t>;
@@ -147,4 +147,4 @@ StepTime update_time(Update update, index_t apart, int threads) {
   });
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

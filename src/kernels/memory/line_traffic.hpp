@@ -4,7 +4,7 @@
 
 #include "kernels/memory/chase.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 /// Returns the seconds for a word to travel one way between two processing units: half a round
 /// trip of a line that both write in turns. Starts and binds two threads; takes at most about
@@ -19,4 +19,4 @@ enum class Update { add, compare_exchange };  ///< relaxed fetch_add; a loop unt
 /// team.
 [[nodiscard]] StepTime update_time(Update update, index_t apart, int threads);
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -6,7 +6,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 /// Returns the rate of fused multiply-adds in registers in floating-point operations per second:
 /// the best of a few runs, all `threads` together. An fma counts as two.
@@ -40,4 +40,4 @@ enum class Traffic { read, write, copy };
 /// over their parts of a working set of `bytes` again and again: the best of a few runs.
 [[nodiscard]] double working_set_bandwidth(Traffic traffic, int threads, index_t bytes);
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -7,7 +7,7 @@
 
 #include "machine/topology.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr index_t kib = 1024, mib = kib * kib;
@@ -113,4 +113,4 @@ index_t planned_bytes(const ProbeVariant& probe, const Walk& walk) {
   return checked_mul(walk.threads, walk.stride + 128, "size of the counters");
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

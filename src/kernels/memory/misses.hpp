@@ -10,7 +10,7 @@
 #include "base/index.hpp"
 #include "kernels/variant.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 enum class MissKind { cold, capacity, conflict, true_sharing, false_sharing };
 [[nodiscard]] std::string_view name(MissKind kind);
@@ -85,4 +85,4 @@ inline constexpr index_t flush_bytes = index_t{64} << 20;
 [[nodiscard]] std::unique_ptr<Probe> false_sharing(const Walk& walk);
 [[nodiscard]] std::unique_ptr<Probe> false_sharing_padded(const Walk& walk);
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

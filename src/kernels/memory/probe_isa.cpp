@@ -4,7 +4,7 @@
 #include "base/simd/number.hpp"
 #include "kernels/memory/probe_leaf.hpp"
 
-namespace tessera::TESSERA_ISA {
+namespace tessera::inline v1::TESSERA_ISA {
 namespace {
 
 using memory::ProbeKernels;
@@ -84,4 +84,4 @@ constexpr ProbeKernels kernels{fma_rounds<float>, fma_rounds<double>, copy, tria
 const ProbeKernels& probe_kernels();
 const ProbeKernels& probe_kernels() { return kernels; }
 
-}  // namespace tessera::TESSERA_ISA
+}  // namespace tessera::inline v1::TESSERA_ISA

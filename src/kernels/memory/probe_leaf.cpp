@@ -2,18 +2,18 @@
 
 #include "kernels/memory/probe_leaf.hpp"
 
-namespace tessera::baseline {
+namespace tessera::inline v1::baseline {
 const memory::ProbeKernels& probe_kernels();
 }
-namespace tessera::bits256 {
+namespace tessera::inline v1::bits256 {
 const memory::ProbeKernels& probe_kernels();
 }
-namespace tessera::bits512 {
+namespace tessera::inline v1::bits512 {
 const memory::ProbeKernels& probe_kernels();
 }
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 const ProbeKernels& probe_kernels(machine::Isa isa) { return TESSERA_OF_ISA(isa, probe_kernels)(); }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

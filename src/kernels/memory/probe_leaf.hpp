@@ -4,7 +4,7 @@
 #include "base/index.hpp"
 #include "machine/isa.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 struct ProbeKernels {
   /// Runs `rounds` rounds of fma on all accumulators; returns the number of operations. Stores the
@@ -26,4 +26,4 @@ struct ProbeKernels {
 
 [[nodiscard]] const ProbeKernels& probe_kernels(machine::Isa isa);
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -8,7 +8,7 @@
 #include "kernels/memory/probe_leaf.hpp"
 #include "machine/topology.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr index_t granule = 64;  // doubles that the kernel reads at a time
@@ -39,4 +39,4 @@ double read_bandwidth(int threads, const CacheProbe& probe) {
   });
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

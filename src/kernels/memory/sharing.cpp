@@ -10,7 +10,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 // Some machines fetch pairs of lines together: a distance of two lines suffices everywhere.
@@ -63,4 +63,4 @@ std::unique_ptr<Probe> false_sharing_padded(const Walk& walk) {
   return std::make_unique<Sharing>(walk, std::max(walk.stride, far_apart));
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -5,7 +5,7 @@
 #include "kernels/memory/memory.hpp"
 #include "kernels/memory/probe_leaf.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 double triad_bandwidth(int threads, index_t bytes) {
   const ProbeKernels& kernels = probe_kernels(machine::isa());
@@ -19,4 +19,4 @@ double triad_bandwidth(int threads, index_t bytes) {
       });
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

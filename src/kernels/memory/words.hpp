@@ -7,7 +7,7 @@
 
 #include "kernels/memory/misses.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 
 using Word = std::uint64_t;
 inline constexpr index_t word_bytes = 8;
@@ -54,4 +54,4 @@ struct TracedWords {
 /// Address of the words in a trace: at a page, so that cache sets are those of aligned data.
 inline constexpr std::uint64_t traced_base = 1 << 20;
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

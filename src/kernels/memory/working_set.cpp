@@ -7,7 +7,7 @@
 #include "kernels/memory/memory.hpp"
 #include "kernels/memory/probe_leaf.hpp"
 
-namespace tessera::memory {
+namespace tessera::inline v1::memory {
 namespace {
 
 constexpr index_t granule = 64;                // doubles that the read kernel takes at a time
@@ -38,4 +38,4 @@ double working_set_bandwidth(Traffic traffic, int threads, index_t bytes) {
   });
 }
 
-}  // namespace tessera::memory
+}  // namespace tessera::inline v1::memory

@@ -10,7 +10,7 @@
 #include "kernels/transpose/leaf.hpp"
 #include "kernels/transpose/records.hpp"
 
-namespace tessera::relayout {
+namespace tessera::inline v1::relayout {
 namespace {
 
 using transpose::CombineSet;
@@ -147,4 +147,4 @@ void move_rows(const BlockMove& move, const ElementKind& kind, const Factors& fa
   }
 }
 
-}  // namespace tessera::relayout
+}  // namespace tessera::inline v1::relayout

@@ -8,7 +8,7 @@
 #include "base/element.hpp"
 #include "base/index.hpp"
 
-namespace tessera::relayout {
+namespace tessera::inline v1::relayout {
 
 /// Consecutive indices of one dimension in two arrays.
 struct Stretch {
@@ -65,4 +65,4 @@ struct ElementKind {
 void move_rows(const BlockMove& move, const ElementKind& kind, const Factors& factors,
                index_t begin, index_t end);
 
-}  // namespace tessera::relayout
+}  // namespace tessera::inline v1::relayout

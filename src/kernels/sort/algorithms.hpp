@@ -5,7 +5,7 @@
 
 #include "kernels/sort/survey.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <class Item>
 void counting(const Block<Item>& block);
@@ -25,4 +25,4 @@ inline constexpr std::uint64_t counting_range = std::uint64_t{1} << 28;
   template void algorithm(const Block<std::uint64_t>&); \
   template void algorithm(const Block<Pair>&)
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

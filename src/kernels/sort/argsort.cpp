@@ -11,7 +11,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 /// Returns the key's place in the order of numbers.
@@ -58,4 +58,4 @@ template void argsort_keys<std::int64_t>(const Keys&, Order, std::span<std::uint
 template void argsort_keys<std::uint32_t>(const Keys&, Order, std::span<std::uint64_t>, int);
 template void argsort_keys<std::uint64_t>(const Keys&, Order, std::span<std::uint64_t>, int);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

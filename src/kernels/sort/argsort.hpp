@@ -8,7 +8,7 @@
 #include "base/index.hpp"
 #include "kernels/sort/key.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Keys of a caller: key i is at data + i * stride (bytes), aligned or not.
 struct Keys {
@@ -26,4 +26,4 @@ inline constexpr index_t keys_of_thread = 1 << 16;
 template <class T>
 void argsort_keys(const Keys& keys, Order order, std::span<std::uint64_t> result, int threads);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -12,7 +12,7 @@
 #include "kernels/sort/variants.hpp"
 #include "machine/topology.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr index_t most_runs = 16;          // more runs make merging slower than distributing
@@ -271,4 +271,4 @@ template bool sort_ordered(const Block<Pair>&, int);
 template bool automatic_in_place(const Block<std::uint32_t>&);
 template bool automatic_in_place(const Block<std::uint64_t>&);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -11,7 +11,7 @@
 
 struct CUstream_st;
 
-namespace tessera::sort::buckets {
+namespace tessera::inline v1::sort::buckets {
 
 using U64 = unsigned long long;  // the type of device atomics
 
@@ -135,4 +135,4 @@ struct Kernels {
   bool (*fits)() = nullptr;
 };
 
-}  // namespace tessera::sort::buckets
+}  // namespace tessera::inline v1::sort::buckets

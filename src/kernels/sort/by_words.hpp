@@ -22,7 +22,7 @@
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/variants.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 constexpr index_t rows_of_task = 1 << 14;
 constexpr index_t rows_at_once =
@@ -333,4 +333,4 @@ class ByWords {
   Tuning tuning_;
 };
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

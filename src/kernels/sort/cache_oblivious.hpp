@@ -12,7 +12,7 @@
 #include "kernels/sort/funnel.hpp"
 #include "kernels/sort/select.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 inline constexpr index_t funnel_leaf = 512;  // items; smaller funnels have too few inputs to gain
 
@@ -63,4 +63,4 @@ void cache_oblivious(const Block<Item>& block) {
   on_bits(block, [](Item* data, Item* scratch, index_t n) { sort_funnel(data, scratch, n); });
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -7,7 +7,7 @@
 #include "kernels/sort/chunks.hpp"
 #include "kernels/sort/radix_plan.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 inline constexpr index_t pad_bytes = 64;  // separates adjacent chunks by cache sets
 inline constexpr index_t most_parts =
@@ -108,4 +108,4 @@ class CacheSort {
   std::uint16_t bucket_[samples];
 };
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

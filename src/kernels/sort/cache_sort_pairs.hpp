@@ -9,7 +9,7 @@
 
 #include "kernels/sort/cache_sort.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <>
 class CacheSort<Pair> {
@@ -103,4 +103,4 @@ class CacheSort<Pair> {
   std::vector<Piece<Pair>> list_;
 };
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -9,7 +9,7 @@
 #include "base/work_done.hpp"
 #include "kernels/sort/leaf.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// The free part of the current chunk of a stream.
 template <class Item>
@@ -228,4 +228,4 @@ void stream_pieces(const Division<KeyBits<Item>>& division, const std::vector<Pi
   }
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -10,7 +10,7 @@
 #include "kernels/sort/key.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 using machine::team;
 
@@ -85,4 +85,4 @@ template <class Item, class Less = std::less<>>
   return (first - data) + (n == 1 && !less(x, *first) ? 1 : 0);
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

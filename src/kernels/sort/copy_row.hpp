@@ -6,7 +6,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Copies to[0:bytes] = from[0:bytes], two different rows, in pieces of 16 bytes, the last of which
 /// overlaps.
@@ -21,4 +21,4 @@ namespace tessera::sort {
   }
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

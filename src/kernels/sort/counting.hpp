@@ -8,7 +8,7 @@
 #include "kernels/sort/survey.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <class Item>
 void counting(const Block<Item>& block) {
@@ -27,4 +27,4 @@ void counting(const Block<Item>& block) {
   for (index_t i = 0; i < block.n; ++i) block.scratch[place[slot(block.data[i])]++] = block.data[i];
   copy_items(block.scratch, block.data, block.n);
 }
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -13,7 +13,7 @@
 #include "kernels/sort/radix_plan.hpp"
 #include "kernels/sort/survey.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr std::uint64_t one_pass_range =
@@ -277,4 +277,4 @@ template void counting_bucketed(const Block<std::uint32_t>&, const Survey&);
 template void counting_bucketed(const Block<std::uint64_t>&, const Survey&);
 template void counting_bucketed(const Block<Pair>&, const Survey&);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -3,7 +3,7 @@
 
 #include "kernels/sort/distribute.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Sorts by counting; pairs are placed, not filled, and keep their order among equal keys.
 template <class Item>
@@ -34,4 +34,4 @@ void count_pairs(const Block<Item>& block, std::uint64_t low, std::uint64_t rang
       });
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

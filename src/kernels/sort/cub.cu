@@ -5,7 +5,7 @@
 
 #include "kernels/sort/cuda_device.cuh"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr int threads = 512;
@@ -83,4 +83,4 @@ void add_cub_functions(std::vector<machine::DeviceFunction>& to) {
   add("positions of 8 bytes", write_positions<std::uint64_t>);
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

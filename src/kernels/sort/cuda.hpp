@@ -16,7 +16,7 @@
 
 struct CUstream_st;
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 using DeviceStream = CUstream_st*;  // cudaStream_t, for files without CUDA headers
 
@@ -144,4 +144,4 @@ void add_counting_functions(std::vector<machine::DeviceFunction>& to);
 void add_pairs_functions(std::vector<machine::DeviceFunction>& to);
 void add_cub_functions(std::vector<machine::DeviceFunction>& to);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -7,7 +7,7 @@
 #include "kernels/sort/buckets.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
-namespace tessera::sort::buckets {
+namespace tessera::inline v1::sort::buckets {
 
 inline constexpr int threads = 768,
                      each = 10;  // two blocks per multiprocessor, 42 registers per thread
@@ -316,4 +316,4 @@ __global__ void __launch_bounds__(threads, kernels::at_most_resident(threads, 2)
       cursors + part.bucket * into.subs, memory);
 }
 
-}  // namespace tessera::sort::buckets
+}  // namespace tessera::inline v1::sort::buckets

@@ -9,7 +9,7 @@
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr int threads = 512;
@@ -248,4 +248,4 @@ void add_counting_functions(std::vector<machine::DeviceFunction>& to) {
   add("scan of counters, sums of tiles", add_up);
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

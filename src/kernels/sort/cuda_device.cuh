@@ -4,7 +4,7 @@
 #include "kernels/sort/cuda.hpp"
 #include "machine/cuda.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <class Value>
 inline constexpr bool has_values = !std::is_same_v<Value, NoValue>;
@@ -80,4 +80,4 @@ class WorkSpace {
   index_t bytes_ = 0;
 };
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

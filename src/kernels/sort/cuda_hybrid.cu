@@ -9,7 +9,7 @@
 #include "kernels/cuda_code.hpp"
 #include "kernels/sort/cuda_buckets.cuh"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 using buckets::Bucket;
@@ -321,4 +321,4 @@ void add_hybrid_functions(std::vector<machine::DeviceFunction>& to) {
   add("sort of sub-buckets", sort_subs, threads, static_cast<index_t>(sizeof(SubMemory)));
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

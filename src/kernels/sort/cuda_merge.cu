@@ -7,7 +7,7 @@
 #include "base/element.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr int threads = 256;
@@ -293,4 +293,4 @@ void add_merge_functions(std::vector<machine::DeviceFunction>& to) {
   add("keys of 8 bytes, merge path", partition<U64>, partition_threads);
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -5,7 +5,7 @@
 #include "base/element.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr int threads = 512;
@@ -89,4 +89,4 @@ void add_pairs_functions(std::vector<machine::DeviceFunction>& to) {
   of_keys("keys of 8 bytes", Type<std::uint64_t>{});
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

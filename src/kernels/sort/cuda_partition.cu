@@ -7,7 +7,7 @@
 #include "kernels/sort/cuda_device.cuh"
 #include "kernels/sort/resident.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr int threads = 256, warps = threads / 32;
@@ -303,4 +303,4 @@ const ResidentKernels<B>* compiled_kernels() {
 template const ResidentKernels<std::uint32_t>* compiled_kernels();
 template const ResidentKernels<std::uint64_t>* compiled_kernels();
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -6,7 +6,7 @@
 #include "kernels/cuda_code.hpp"
 #include "kernels/sort/cuda_radix.cuh"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 /// The fastest tile shape by the bytes of a key and of its value. Tiles of items with values fill
@@ -121,4 +121,4 @@ void add_radix_functions(std::vector<machine::DeviceFunction>& to) {
   of_items("8 + 8 bytes", Type<U64>{}, Type<U64>{});
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

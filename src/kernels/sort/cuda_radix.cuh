@@ -5,7 +5,7 @@
 
 #include "kernels/sort/cuda_radix_sweep.cuh"
 
-namespace tessera::sort::onesweep {
+namespace tessera::inline v1::sort::onesweep {
 
 inline constexpr int histogram_threads = 512, histogram_items = 8, finish_threads = 512;
 
@@ -185,4 +185,4 @@ index_t bytes(index_t n) {
   return Work<Key, S>(n, nullptr).bytes;
 }
 
-}  // namespace tessera::sort::onesweep
+}  // namespace tessera::inline v1::sort::onesweep

@@ -4,7 +4,7 @@
 
 #include "kernels/sort/cuda_device.cuh"
 
-namespace tessera::sort::onesweep {
+namespace tessera::inline v1::sort::onesweep {
 
 inline constexpr int digit_bits = 8;
 inline constexpr int bins = 1 << digit_bits;
@@ -177,4 +177,4 @@ __device__ __forceinline__ void rank_in_warp(const Key (&keys)[S::items], int sh
   }
 }
 
-}  // namespace tessera::sort::onesweep
+}  // namespace tessera::inline v1::sort::onesweep

@@ -10,7 +10,7 @@
 #include "kernels/cuda_code.cuh"
 #include "kernels/sort/cuda_radix_rank.cuh"
 
-namespace tessera::sort::onesweep {
+namespace tessera::inline v1::sort::onesweep {
 
 /// Maximum keys per launch, so that counts fit the value of a status word.
 inline constexpr index_t portion = index_t{1} << 28;
@@ -309,4 +309,4 @@ __global__ void __launch_bounds__(S::threads, kernels::at_most_resident(S::threa
   }
 }
 
-}  // namespace tessera::sort::onesweep
+}  // namespace tessera::inline v1::sort::onesweep

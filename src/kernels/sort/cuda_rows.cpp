@@ -5,7 +5,7 @@
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/cuda_runs.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 template <class Key, class Value>
@@ -57,4 +57,4 @@ std::vector<machine::DeviceFunction> compiled_functions() {
   return all;
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

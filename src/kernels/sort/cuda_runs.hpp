@@ -13,7 +13,7 @@
 #include "machine/device_times.hpp"
 #include "machine/gpu.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <class Item>
 [[nodiscard]] auto one_row(Item* data, index_t n) {
@@ -156,4 +156,4 @@ void sort_through_device(const Block<Item>& block, const MakeRoom& make_room) {
   machine::add_device_times({.merge = timer.seconds()});
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -6,7 +6,7 @@
 
 #include "kernels/sort/common.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 inline constexpr index_t leader_step = 256;  // rows per leader
 
@@ -63,4 +63,4 @@ void close_cycles(index_t n, Index* source, index_t grain, const Ahead& ahead,
     if (source_of(source, row) != row) close(row);
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

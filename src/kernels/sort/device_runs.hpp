@@ -19,7 +19,7 @@
 #include "base/text.hpp"
 #include "kernels/sort/runs.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Runs on a device at a time: one arrives, one is sorted, one leaves.
 inline constexpr index_t passing_runs = 3;
@@ -89,4 +89,4 @@ void merge_device_runs(const DeviceRuns& runs, const Item* from, Item* to) {
   merge_runs<Item>(sorted, to);
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

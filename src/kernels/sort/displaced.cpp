@@ -12,7 +12,7 @@
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/verify_kernels.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 /// A sorted range data[begin:end] and its destination.
@@ -234,4 +234,4 @@ template bool put_back_displaced(const Block<std::uint32_t>&);
 template bool put_back_displaced(const Block<std::uint64_t>&);
 template bool put_back_displaced(const Block<Pair>&);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

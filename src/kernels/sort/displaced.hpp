@@ -3,7 +3,7 @@
 
 #include "kernels/sort/key.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Fewer than one in this many items may be displaced.
 inline constexpr index_t displaced_share = 64;
@@ -22,4 +22,4 @@ template <class Item>
 template <class Item>
 [[nodiscard]] bool put_back_displaced(const Block<Item>& block);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

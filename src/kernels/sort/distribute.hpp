@@ -5,7 +5,7 @@
 #include "kernels/sort/common.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Groups to[0:n] = from[0:n] by bucket_of(item) in [0, buckets), stably; begin[0:buckets+1] are
 /// the groups' starts. `as` is applied to every item. Chunks are counted and written in parallel.
@@ -33,4 +33,4 @@ void distribute(const Item* from, Item* to, index_t n, index_t buckets, Like<Ite
   });
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

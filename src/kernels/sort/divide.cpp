@@ -10,7 +10,7 @@
 #include "kernels/sort/radix_plan.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr index_t line_bytes = 64;
@@ -167,4 +167,4 @@ template class Divider<std::uint64_t>;
 template class Divider<float>;
 template class Divider<double>;
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -7,7 +7,7 @@
 
 #include "kernels/sort/key.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <class T>
 class Divider {
@@ -39,4 +39,4 @@ class Divider {
   std::unique_ptr<Plan> plan_;
 };
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -9,7 +9,7 @@
 
 #include "kernels/sort/common.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr index_t most_values = 1 << 12;
@@ -131,4 +131,4 @@ template Repeats glance_at_repeats(const Block<std::uint64_t>&);
 template bool sort_few_values(const Block<std::uint32_t>&);
 template bool sort_few_values(const Block<std::uint64_t>&);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

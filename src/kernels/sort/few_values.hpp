@@ -3,7 +3,7 @@
 
 #include "kernels/sort/key.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Fractions of a sample; 1 for too few keys for an estimate.
 struct Repeats {
@@ -20,4 +20,4 @@ template <class B>
 template <class B>
 [[nodiscard]] bool sort_few_values(const Block<B>& block);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

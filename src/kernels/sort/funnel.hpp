@@ -10,7 +10,7 @@
 #include "kernels/sort/runs.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <class Item>
 class Funnel {
@@ -131,4 +131,4 @@ class Funnel {
   Item* next_ = nullptr;
 };
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -13,7 +13,7 @@
 #include "kernels/sort/samplesort.hpp"
 #include "kernels/sort/standard.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 inline constexpr std::uint64_t any_range = ~std::uint64_t{0};
 
@@ -52,4 +52,4 @@ inline constexpr std::tuple host_sorts{
 };
 #undef SORT
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -10,7 +10,7 @@
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/variants.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr index_t samples = 255;
@@ -156,4 +156,4 @@ TESSERA_SORT_INSTANTIATE_IN_PARTS(std::uint64_t);
 TESSERA_SORT_INSTANTIATE_IN_PARTS(float);
 TESSERA_SORT_INSTANTIATE_IN_PARTS(double);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

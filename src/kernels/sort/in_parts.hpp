@@ -6,7 +6,7 @@
 
 #include "kernels/sort/variants.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Sorts keys by `order`, in place: partitions about sampled pivots until the parts fit the scratch
 /// (not empty), then sorts each part by the variant of that name (variants.hpp). Runs on the
@@ -15,4 +15,4 @@ template <class T>
 void sort_in_parts(std::string_view variant, std::span<T> keys, std::span<T> scratch,
                    Order order = Order::ascending, const Tuning& tuning = {});
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -14,7 +14,7 @@
 #include "base/work_done.hpp"
 #include "kernels/sort/common.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 using Word = std::uint64_t;
@@ -184,4 +184,4 @@ template void generate(const Input&, std::uint64_t, index_t, index_t, std::span<
 template void generate(const Input&, std::uint64_t, index_t, index_t, std::span<float>);
 template void generate(const Input&, std::uint64_t, index_t, index_t, std::span<double>);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -8,7 +8,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// A distribution. `word` returns key number i of n as 64 bits in the order of the keys generated
 /// from it.
@@ -34,4 +34,4 @@ struct Input {
 template <class T>
 void generate(const Input& input, std::uint64_t seed, index_t first, index_t n, std::span<T> keys);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

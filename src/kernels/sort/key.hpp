@@ -19,7 +19,7 @@
 #include "base/index.hpp"
 #include "base/instrument.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Returns the number of bits needed to write x.
 [[nodiscard]] constexpr int bit_length(std::uint64_t x) { return 64 - std::countl_zero(x); }
@@ -123,4 +123,4 @@ struct Block {
   const Done* done = nullptr;   ///< may be called for none or some of the keys
 };
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -8,7 +8,7 @@
 #include "kernels/sort/key.hpp"
 #include "kernels/sort/survey.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// The division of a key range among buckets. A key's place in the range is scaled to 28 bits, the
 /// upper 12 of which are its slice:
@@ -122,4 +122,4 @@ template <>
 template <>
 [[nodiscard]] const LeafKernels<std::uint64_t>& leaf_kernels();
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -8,7 +8,7 @@
 #include "kernels/sort/leaf_network_avx512.hpp"
 #include "kernels/sort/leaf_partition_avx512.hpp"
 
-namespace tessera::sort::avx512 {
+namespace tessera::inline v1::sort::avx512 {
 namespace {
 
 template <class V>
@@ -297,4 +297,4 @@ const LeafKernels<std::uint64_t> leaf_kernels64{
     classify<std::uint64_t>,     copy_past_cache,         survey<std::uint64_t>,
     quicksort<std::uint64_t>,    merge<std::uint64_t>};
 
-}  // namespace tessera::sort::avx512
+}  // namespace tessera::inline v1::sort::avx512

@@ -10,7 +10,7 @@
 #include "kernels/sort/key.hpp"
 #include "kernels/sort/leaf.hpp"
 
-namespace tessera::sort::avx512 {
+namespace tessera::inline v1::sort::avx512 {
 namespace {
 
 /// Keys, or their bits.
@@ -154,4 +154,4 @@ class ByLine {
 };
 
 }  // namespace
-}  // namespace tessera::sort::avx512
+}  // namespace tessera::inline v1::sort::avx512

@@ -12,7 +12,7 @@
 #include "kernels/sort/leaf_lanes_avx512.hpp"
 #include "kernels/sort/leaf_network_avx512.hpp"
 
-namespace tessera::sort::avx512 {
+namespace tessera::inline v1::sort::avx512 {
 namespace {
 
 template <class B>
@@ -144,4 +144,4 @@ void merge(const B* a, index_t na, const B* b, index_t nb, B* to) {
 }
 
 }  // namespace
-}  // namespace tessera::sort::avx512
+}  // namespace tessera::inline v1::sort::avx512

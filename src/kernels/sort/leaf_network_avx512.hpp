@@ -11,7 +11,7 @@
 #include "base/simd/transpose.hpp"
 #include "kernels/sort/leaf_lanes_avx512.hpp"
 
-namespace tessera::sort::avx512 {
+namespace tessera::inline v1::sort::avx512 {
 namespace {
 
 /// The largest part that fits sixteen registers.
@@ -153,4 +153,4 @@ void sort_network(const B* from, B* to, index_t n, Bounds<B> bounds, const KeyMa
 }
 
 }  // namespace
-}  // namespace tessera::sort::avx512
+}  // namespace tessera::inline v1::sort::avx512

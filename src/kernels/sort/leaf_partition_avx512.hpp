@@ -4,7 +4,7 @@
 
 #include "kernels/sort/leaf_lanes_avx512.hpp"
 
-namespace tessera::sort::avx512 {
+namespace tessera::inline v1::sort::avx512 {
 namespace {
 
 /// A table of permutations: byte j of entry m is the lane that moves to position j when the lanes
@@ -146,4 +146,4 @@ index_t partition_pieces(const Bucket<B>& bucket, B* to, B pivot) {
 }
 
 }  // namespace
-}  // namespace tessera::sort::avx512
+}  // namespace tessera::inline v1::sort::avx512

@@ -9,7 +9,7 @@
 
 #include "kernels/sort/leaf.hpp"
 
-namespace tessera::sort::plain {
+namespace tessera::inline v1::sort::plain {
 namespace {  // separate for each instruction set
 
 template <class B>
@@ -155,4 +155,4 @@ constexpr LeafKernels<B> kernels() {
 }
 
 }  // namespace
-}  // namespace tessera::sort::plain
+}  // namespace tessera::inline v1::sort::plain

@@ -2,7 +2,7 @@
 
 #include "kernels/sort/leaf.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <>
 const LeafKernels<std::uint32_t>& leaf_kernels() {
@@ -13,4 +13,4 @@ const LeafKernels<std::uint64_t>& leaf_kernels() {
   return baseline::leaf_kernels64;
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -3,7 +3,7 @@
 #include "kernels/sort/leaf.hpp"
 #include "machine/isa.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <>
 const LeafKernels<std::uint32_t>& leaf_kernels() {
@@ -16,4 +16,4 @@ const LeafKernels<std::uint64_t>& leaf_kernels() {
                          avx512::leaf_kernels64);
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

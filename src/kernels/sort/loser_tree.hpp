@@ -6,7 +6,7 @@
 
 #include "kernels/sort/runs.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <class Item>
 class LoserTree {
@@ -60,4 +60,4 @@ class LoserTree {
   std::size_t winner_ = 0;
 };
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -3,7 +3,7 @@
 
 #include "kernels/sort/common.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Merges a[0:na] and b[0:nb] into to[0:na+nb]; among equal items those of a come first. `to`
 /// overlaps neither, except that b may be the end of `to`.
@@ -38,4 +38,4 @@ void merge_parallel(const Item* a, index_t na, const Item* b, index_t nb, Item* 
                      });
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

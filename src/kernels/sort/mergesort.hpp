@@ -6,7 +6,7 @@
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/merge.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 inline constexpr index_t mergesort_leaf = 24;  // items; insertion sort is faster up to about here
 
@@ -50,4 +50,4 @@ void mergesort(const Block<Item>& block) {
           [](Item* data, Item* scratch, index_t n) { sort_to(data, scratch, n, Result::in_data); });
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -15,7 +15,7 @@
 #include "kernels/sort/cycles.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr index_t chains_at_once = 24;  // per thread
@@ -131,4 +131,4 @@ void permute_in_place(const Rows& rows, std::span<const std::uint64_t> order) {
     permute_copied<std::uint64_t>(rows, order.data());
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -7,7 +7,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Contiguous rows of `bytes` bytes each.
 struct Rows {
@@ -23,4 +23,4 @@ struct Rows {
 /// and 4 bytes per row (8 from 2^32 rows on).
 void permute_in_place(const Rows& rows, std::span<const std::uint64_t> order);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

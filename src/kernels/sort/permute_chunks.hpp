@@ -11,7 +11,7 @@
 #include "kernels/sort/leaf.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <class Item>
 class ChunkCycles {
@@ -112,4 +112,4 @@ class ChunkCycles {
   machine::Buffer<Item> kept_;  // the original leaders
 };
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -11,7 +11,7 @@
 #include "kernels/sort/common.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 inline constexpr index_t quicksort_leaf = 24;  // items
 
@@ -155,4 +155,4 @@ void quicksort(const Block<Item>& block) {
   });
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

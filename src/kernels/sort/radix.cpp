@@ -2,8 +2,8 @@
 
 #include "kernels/sort/radix.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 TESSERA_SORT_INSTANTIATE(radix);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -20,7 +20,7 @@
 #include "kernels/sort/permute_chunks.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <class Item>
 class Radix {
@@ -315,4 +315,4 @@ void radix(const Block<Item>& block) {
   Radix<Item>(block).sort();
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

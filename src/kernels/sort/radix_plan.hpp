@@ -12,7 +12,7 @@
 #include "base/hash.hpp"
 #include "kernels/sort/leaf.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// The distribution of a sample: even over the range; about even within each slice, whatever its
 /// weight; neither.
@@ -253,4 +253,4 @@ class RadixPlan {
   std::array<B, most_samples> sample_;
 };
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

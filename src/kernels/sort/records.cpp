@@ -11,7 +11,7 @@
 #include "kernels/sort/variants.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr index_t word_bytes = 8;
@@ -133,4 +133,4 @@ void argsort_records(const std::byte* rows, index_t row_bytes, const RowKey& key
   });
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -8,7 +8,7 @@
 #include "base/index.hpp"
 #include "kernels/sort/key.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// The key bytes of a row, unsigned, most significant first.
 struct RowKey {
@@ -22,4 +22,4 @@ struct RowKey {
 void argsort_records(const std::byte* rows, index_t row_bytes, const RowKey& key,
                      std::span<std::uint64_t> order, int threads);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

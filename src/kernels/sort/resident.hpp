@@ -11,7 +11,7 @@
 
 struct CUstream_st;
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 inline constexpr int digit_bits = 11;
 inline constexpr index_t digit_values = index_t{1} << digit_bits;
@@ -104,4 +104,4 @@ struct ResidentKernels {
 template <class B>
 [[nodiscard]] const ResidentKernels<B>* compiled_kernels();  // those of libtessera_cuda.so
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

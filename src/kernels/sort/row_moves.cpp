@@ -9,7 +9,7 @@
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/copy_row.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 /// Calls f(bytes) with a compile-time constant for common row sizes.
@@ -143,4 +143,4 @@ void group_rows(std::span<const std::uint16_t> group, std::span<const MovedColum
   });
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -7,7 +7,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Gathers to[j] = row places[j] of rows of `bytes` bytes, for j in [0, places.size()), on this
 /// thread.
@@ -30,4 +30,4 @@ struct MovedColumn {
 void group_rows(std::span<const std::uint16_t> group, std::span<const MovedColumn> columns,
                 std::span<index_t> begin);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

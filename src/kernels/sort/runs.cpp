@@ -9,7 +9,7 @@
 #include "kernels/sort/merge.hpp"
 #include "kernels/sort/select.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 template <class Item>
@@ -129,4 +129,4 @@ TESSERA_SORT_INSTANTIATE_RUNS(std::uint32_t);
 TESSERA_SORT_INSTANTIATE_RUNS(std::uint64_t);
 TESSERA_SORT_INSTANTIATE_RUNS(Pair);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -7,7 +7,7 @@
 
 #include "kernels/sort/key.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// A sorted sequence data[0:n].
 template <class Item>
@@ -37,4 +37,4 @@ template <class Item>
 template <class Item>
 void merge_runs(std::span<const Run<Item>> runs, Item* to);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -10,7 +10,7 @@
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/distribute.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 inline constexpr int samplesort_levels = 7;
 inline constexpr index_t samplesort_leaves = index_t{1} << samplesort_levels;
@@ -100,4 +100,4 @@ void samplesort(const Block<Item>& block) {
           [](Item* data, Item* scratch, index_t n) { sort_sampled(data, scratch, data, n); });
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

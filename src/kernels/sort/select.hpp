@@ -7,7 +7,7 @@
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/runs.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Returns the position in the order of items as one number, for bisection.
 template <class Item>
@@ -78,4 +78,4 @@ std::vector<index_t> select_cuts(std::span<const Run<Item>> runs, index_t rank) 
   return cuts;
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -4,11 +4,11 @@
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/common.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <class Item>
 void standard(const Block<Item>& block) {
   on_bits(block, [](Item* data, Item*, index_t n) { std::sort(data, data + n); });
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

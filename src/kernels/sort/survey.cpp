@@ -8,7 +8,7 @@
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/leaf.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 Survey join(const Survey& a, const Survey& b) {
@@ -64,4 +64,4 @@ template Survey survey(const Block<std::uint32_t>&);
 template Survey survey(const Block<std::uint64_t>&);
 template Survey survey(const Block<Pair>&);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

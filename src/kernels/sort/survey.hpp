@@ -5,7 +5,7 @@
 
 #include "kernels/sort/key.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// The results of one fused pass over mapped bits; all zero without keys.
 struct Survey {
@@ -50,4 +50,4 @@ struct Glance : Survey {
 template <class Item>
 [[nodiscard]] Glance glance(const Block<Item>& block);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -14,7 +14,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 template <class Sort>
@@ -129,4 +129,4 @@ TESSERA_SORT_INSTANTIATE_KEYS(std::uint64_t);
 TESSERA_SORT_INSTANTIATE_KEYS(float);
 TESSERA_SORT_INSTANTIATE_KEYS(double);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

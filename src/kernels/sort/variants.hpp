@@ -9,7 +9,7 @@
 #include "kernels/sort/survey.hpp"
 #include "kernels/variant.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 struct Variant : VariantInfo {
   std::uint64_t widest_range;  ///< of max - min in bits; all ones if any keys are supported
@@ -79,4 +79,4 @@ void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair>
 /// Sorts pairs likewise outside of any parallel region.
 void sort_pairs(std::string_view variant, std::span<Pair> pairs, int threads);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

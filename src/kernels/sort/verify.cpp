@@ -10,7 +10,7 @@
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/verify_kernels.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 template <class B>
@@ -261,4 +261,4 @@ TESSERA_SORT_INSTANTIATE_VERIFY(std::uint64_t);
 TESSERA_SORT_INSTANTIATE_VERIFY(float);
 TESSERA_SORT_INSTANTIATE_VERIFY(double);
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -9,7 +9,7 @@
 #include "kernels/sort/key.hpp"
 #include "kernels/sort/verify_kernels.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// The content of blocks, compared between input and output: the count and a seeded multiset hash.
 ///
@@ -116,4 +116,4 @@ template <class T>
   return inspect(keys, order, 0).sorted;
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

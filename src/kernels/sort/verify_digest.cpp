@@ -4,7 +4,7 @@
 
 #include "kernels/sort/verify_vectors.hpp"
 
-namespace tessera::sort::TESSERA_ISA {
+namespace tessera::inline v1::sort::TESSERA_ISA {
 namespace {
 
 constexpr index_t piece = 16;  // bytes of a row per product
@@ -147,4 +147,4 @@ void digest_rows(const IndexedRows& rows, const std::uint64_t* keys, std::uint64
   digest_rows_plainly(rows, keys, digests);
 }
 
-}  // namespace tessera::sort::TESSERA_ISA
+}  // namespace tessera::inline v1::sort::TESSERA_ISA

@@ -5,7 +5,7 @@
 #include "base/simd/tail.hpp"
 #include "kernels/sort/verify_vectors.hpp"
 
-namespace tessera::sort::TESSERA_ISA {
+namespace tessera::inline v1::sort::TESSERA_ISA {
 namespace {
 
 constexpr index_t words = lanes<std::uint64_t>;
@@ -293,4 +293,4 @@ std::uint64_t hash_indexed(const IndexedRows& rows, const Salt& salt) {
   }
 }
 
-}  // namespace tessera::sort::TESSERA_ISA
+}  // namespace tessera::inline v1::sort::TESSERA_ISA

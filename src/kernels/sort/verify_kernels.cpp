@@ -5,7 +5,7 @@
 #include "base/simd/shuffle.hpp"
 #include "kernels/sort/verify_vectors.hpp"
 
-namespace tessera::sort::TESSERA_ISA {
+namespace tessera::inline v1::sort::TESSERA_ISA {
 namespace {
 
 constexpr index_t block_bytes = 4096;  // checked together, in one course
@@ -276,4 +276,4 @@ Looked look_at_keys64(const std::uint64_t* raw, index_t n, std::uint64_t before,
   return look(raw, n, before, map, salt);
 }
 
-}  // namespace tessera::sort::TESSERA_ISA
+}  // namespace tessera::inline v1::sort::TESSERA_ISA

@@ -7,7 +7,7 @@
 #include "kernels/sort/key.hpp"
 #include "machine/isa.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// The parameters derived from a seed; `factor` is odd. Hashes of 32-bit keys use the lower halves.
 struct Salt {
@@ -88,4 +88,4 @@ TESSERA_SORT_VERIFY_KERNELS;
 }
 #undef TESSERA_SORT_VERIFY_KERNELS
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -3,7 +3,7 @@
 
 #include "kernels/sort/verify_vectors.hpp"
 
-namespace tessera::sort::TESSERA_ISA {
+namespace tessera::inline v1::sort::TESSERA_ISA {
 namespace {
 
 constexpr index_t rows_of_byte = 8;
@@ -129,4 +129,4 @@ index_t steps_not_up(const std::uint64_t* words, index_t n, const unsigned char*
   return wrong;
 }
 
-}  // namespace tessera::sort::TESSERA_ISA
+}  // namespace tessera::inline v1::sort::TESSERA_ISA

@@ -6,7 +6,7 @@
 #include "base/simd/reduce.hpp"
 #include "kernels/sort/verify_kernels.hpp"
 
-namespace tessera::sort::TESSERA_ISA {
+namespace tessera::inline v1::sort::TESSERA_ISA {
 namespace {
 
 using simd::Vector;
@@ -53,4 +53,4 @@ class Hash<std::uint64_t> {
 };
 
 }  // namespace
-}  // namespace tessera::sort::TESSERA_ISA
+}  // namespace tessera::inline v1::sort::TESSERA_ISA

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 constexpr index_t grain = 1 << 15;  // points times steps for which a thread pays off
@@ -52,4 +52,4 @@ void advance(const ArrayMarch& march) {
 template void advance<float>(const ArrayMarch& march);
 template void advance<double>(const ArrayMarch& march);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -5,7 +5,7 @@
 
 #include "kernels/stencil/variants.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// Steps of a field from one array to another, which are the same elements or separate memory. Of
 /// fields of fewer than three dimensions the leading extents are 1. Strides are in bytes; elements
@@ -29,4 +29,4 @@ struct ArrayMarch {
 template <class T>
 void advance(const ArrayMarch& march);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -12,7 +12,7 @@
 #include "base/option_names.hpp"
 #include "base/text.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 /// Returns the word without what libraries write differently: "BORDER_REFLECT_101", "grid-wrap".
@@ -57,4 +57,4 @@ void check_on_devices(const Sides& sides) {
                                    option_or("--device cpu or a CPU kernel", "a CPU kernel")));
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -12,7 +12,7 @@
 #include "base/grid_view.hpp"
 #include "base/index.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// The boundary conditions. With a b c d at the low end: clamp a a a | a b c d; mirror d c b | a b
 /// c d; reflect c b a | a b c d; periodic wraps around; constant is one value; given are values
@@ -160,4 +160,4 @@ template <class Field, class Given>
   return static_cast<T>(field(origin.p));
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

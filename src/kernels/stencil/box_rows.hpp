@@ -3,7 +3,7 @@
 
 #include "kernels/stencil/star_rows.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 /// Returns the sum of the 2r + 1 values u[0], u[step], ... by doubling (Form::box).
@@ -124,4 +124,4 @@ RowKernel<T> box_kernel(const KernelKey& key) {
 }
 
 }  // namespace
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -10,7 +10,7 @@
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/variants.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 /// A space-time trapezoid. Step t in [t0, t1) computes, in every dimension d, low + (t - t0) *
 /// d_low .. high + (t - t0) * d_high. `wrapped`: still the whole of a periodic dimension, which
 /// starts again at 0 beyond its extent.
@@ -252,4 +252,4 @@ void cache_oblivious(const Sweep<T>& sweep, const Tuning& tuning) {
   Walk<T>(sweep, tuning).run();
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

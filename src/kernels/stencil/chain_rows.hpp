@@ -15,7 +15,7 @@
 #define TESSERA_RACY_LANES
 #endif
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 using simd::Simd;
@@ -116,4 +116,4 @@ RowKernel<T> chain_kernel(const KernelKey& key) {
 }
 
 }  // namespace
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

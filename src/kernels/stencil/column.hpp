@@ -5,7 +5,7 @@
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/variants.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// Calls body(engine, step, column) for the columns of every step, on the team.
 template <class T, class Body>
@@ -36,4 +36,4 @@ void column(const Sweep<T>& sweep, const Tuning& tuning) {
   });
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

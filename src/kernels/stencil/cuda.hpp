@@ -9,7 +9,7 @@
 #include "kernels/stencil/variants.hpp"
 #include "machine/occupancy.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 // Each runs all steps of the sweep and returns the level that holds the field after them.
 // Preconditions: level 0 and, with two time levels, level 1 meet the requirements of a Sweep, and
@@ -87,4 +87,4 @@ void add_temporal_solid_f64(std::vector<machine::DeviceFunction>& to);
 void add_ghost_functions(std::vector<machine::DeviceFunction>& to);
 void add_halo_functions(std::vector<machine::DeviceFunction>& to);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -9,7 +9,7 @@
 #include "kernels/stencil/expression.hpp"
 #include "machine/cuda.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 template <class T>
 constexpr int vector_length = 16 / static_cast<int>(sizeof(T));
@@ -289,4 +289,4 @@ __device__ __forceinline__ T value_after(const DeviceSweep<T>& s, const T* in, c
 
 inline void check_launch() { machine::cuda::check(cudaGetLastError(), "stencil kernel"); }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -11,7 +11,7 @@
 #include "kernels/stencil/cuda_single.hpp"
 #include "kernels/stencil/cuda_widen.cuh"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 constexpr int lanes = 32;
@@ -175,4 +175,4 @@ void add_far_functions(std::vector<machine::DeviceFunction>& to) {
   add("f64", 0.0);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

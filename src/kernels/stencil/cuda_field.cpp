@@ -6,7 +6,7 @@
 
 #include "kernels/stencil/level_rows.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 namespace cuda = machine::cuda;
@@ -82,4 +82,4 @@ template class DeviceField<Half>;
 template class DeviceField<float>;
 template class DeviceField<double>;
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

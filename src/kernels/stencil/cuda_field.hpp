@@ -4,7 +4,7 @@
 #include "kernels/stencil/cuda.hpp"
 #include "machine/cuda_staging.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// The taps of a stencil in device memory.
 template <class T>
@@ -53,4 +53,4 @@ class DeviceField {
   DeviceTaps<T> taps_;
 };
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

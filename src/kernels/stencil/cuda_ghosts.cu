@@ -3,7 +3,7 @@
 
 #include "kernels/stencil/cuda_device.cuh"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 constexpr unsigned rows_a_block = 8;
@@ -54,4 +54,4 @@ void add_ghost_functions(std::vector<machine::DeviceFunction>& to) {
                                         32 * rows_a_block));
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

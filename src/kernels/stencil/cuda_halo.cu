@@ -5,7 +5,7 @@
 
 #include "kernels/stencil/cuda_device.cuh"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 constexpr unsigned threads = 256;
@@ -71,4 +71,4 @@ void add_halo_functions(std::vector<machine::DeviceFunction>& to) {
   add("f64", 0.0);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

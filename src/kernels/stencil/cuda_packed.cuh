@@ -4,7 +4,7 @@
 
 #include "kernels/stencil/cuda_device.cuh"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// Contiguous halves, two per word.
 template <int length>
@@ -149,4 +149,4 @@ __device__ __forceinline__ HalfPairs<length> replaced(const HalfPairs<length>& v
   return pairs_of<length>([&](int e) { return e >= first && e == place ? value : element(v, e); });
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -9,7 +9,7 @@
 
 #include "kernels/stencil/cuda_sweep.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// One dimension of a pass.
 struct Axis {
@@ -115,4 +115,4 @@ template <int count>
   return passes;
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

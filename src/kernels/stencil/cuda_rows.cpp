@@ -5,7 +5,7 @@
 #include "kernels/stencil/cuda_slabs.hpp"
 #include "machine/device_times.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 namespace cuda = machine::cuda;
@@ -106,4 +106,4 @@ std::vector<machine::DeviceFunction> compiled_functions() {
   return all;
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

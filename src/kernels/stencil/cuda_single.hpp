@@ -3,7 +3,7 @@
 
 #include "kernels/stencil/cuda.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// Returns whether solid_step computes every step of the sweep in three dimensions: a star of
 /// radius 1, with one or two time levels. It neither reads nor writes ghosts except those that are
@@ -30,4 +30,4 @@ template <class T>
 void far_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, index_t march,
               DeviceStream stream);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -2,7 +2,7 @@
 
 #include "kernels/stencil/cuda_slabs.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 namespace cuda = machine::cuda;
 
@@ -51,4 +51,4 @@ template class CudaSlabs<Half>;
 template class CudaSlabs<float>;
 template class CudaSlabs<double>;
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -7,7 +7,7 @@
 #include "kernels/stencil/cuda_field.hpp"
 #include "kernels/stencil/slab_march.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 template <class T>
 class CudaSlabs {
@@ -54,4 +54,4 @@ class CudaSlabs {
   machine::cuda::Laps laps_;
 };
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -11,7 +11,7 @@
 #include "kernels/stencil/cuda_packed.cuh"
 #include "kernels/stencil/cuda_single.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 constexpr int lanes = 32;
@@ -302,4 +302,4 @@ void add_solid_functions(std::vector<machine::DeviceFunction>& to) {
   add("f64", 0.0);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -12,7 +12,7 @@
 #include "kernels/stencil/cuda_solid_marks.cuh"
 #include "kernels/stencil/cuda_temporal.cuh"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// Warps of a block, stacked along y, and rows per thread, as many as registers hold. On an H200
 /// fewer warps with more rows were faster, except for two and three steps in f64.
@@ -343,4 +343,4 @@ struct SolidMarch {
   }
 };
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

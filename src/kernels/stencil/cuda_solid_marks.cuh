@@ -3,7 +3,7 @@
 
 #include "kernels/stencil/cuda_passes.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// The part of a tile that a block stores: planes [low, high), rows and points.
 struct KeptSolid {
@@ -72,4 +72,4 @@ class Marks {
   }
 };
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

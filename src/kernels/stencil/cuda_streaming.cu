@@ -9,7 +9,7 @@
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/cuda_single.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 /// One step, or part of one: level `in` to level `out` on the region.
@@ -328,4 +328,4 @@ void add_streaming_functions(std::vector<machine::DeviceFunction>& to) {
   of_type("f64", 0.0);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -2,7 +2,7 @@
 
 #include "kernels/stencil/cuda_sweep.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 constexpr index_t line_bytes = 128;
@@ -123,4 +123,4 @@ template DeviceSweep<Half> device_sweep(const Sweep<Half>&);
 template DeviceSweep<float> device_sweep(const Sweep<float>&);
 template DeviceSweep<double> device_sweep(const Sweep<double>&);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -5,7 +5,7 @@
 #include "base/half.hpp"
 #include "kernels/stencil/sweep.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// One dimension of a box, in local indices.
 struct Line {
@@ -172,4 +172,4 @@ struct Passes {
       false;  ///< ghosts other than constant or given ones, which must be filled before
 };
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -9,7 +9,7 @@
 #include "kernels/cuda_code.hpp"
 #include "kernels/stencil/cuda_temporal.cuh"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 constexpr int plane_warps = 4;  // per block; they share nothing
@@ -341,4 +341,4 @@ void add_temporal_functions(std::vector<machine::DeviceFunction>& to) {
   add("f32, two dimensions, 8 steps", plane_pass<float, 8, false>);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -7,7 +7,7 @@
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/cuda_passes.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// A pass from level `in` to `out`; `walked` begins a tile's rows or planes, tiles.span of them.
 template <class T>
@@ -255,4 +255,4 @@ void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
 template <class T>
 [[nodiscard]] index_t solid_shared_bytes(index_t steps);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -7,7 +7,7 @@
 
 #include "kernels/stencil/cuda_solid_march.cuh"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 template <class T, int steps>
 constexpr int solid_threads = 32 * SolidShape<T, steps>::warps;
@@ -148,4 +148,4 @@ void add_temporal_solid_functions(const std::string& type,
   add(std::integral_constant<int, 4>{});
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

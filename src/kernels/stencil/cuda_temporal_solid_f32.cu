@@ -2,7 +2,7 @@
 
 #include "kernels/stencil/cuda_temporal_solid.cuh"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 template void march_solid(const DeviceSweep<float>&, int, index_t, index_t, const Tuning&,
                           DeviceStream);
@@ -12,4 +12,4 @@ void add_temporal_solid_f32(std::vector<machine::DeviceFunction>& to) {
   add_temporal_solid_functions<float>("f32", to);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

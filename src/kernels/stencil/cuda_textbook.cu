@@ -8,7 +8,7 @@
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/remap.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 template <class Shape, class T>
@@ -227,4 +227,4 @@ void add_textbook_functions(std::vector<machine::DeviceFunction>& to) {
   of_type("f64", 0.0);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

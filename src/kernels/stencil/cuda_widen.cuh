@@ -6,7 +6,7 @@
 
 #include "kernels/stencil/cuda_device.cuh"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// One dimension of a region: its points [low, high), and the positions of the values of the
 /// surrounding ones.
@@ -85,4 +85,4 @@ __device__ __forceinline__ void store_part(T* to, int x, int low, int high, cons
   }
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

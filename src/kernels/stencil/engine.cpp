@@ -4,10 +4,10 @@
 
 #include "kernels/stencil/engine_bodies.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 template class Engine<Half>;
 template class Engine<float>;
 template class Engine<double>;
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -9,7 +9,7 @@
 #include "kernels/stencil/term_rows.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 template <class T>
 class Engine {
@@ -92,4 +92,4 @@ void for_pieces(const Box3& box, int threads, const Body& body) {
   });
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

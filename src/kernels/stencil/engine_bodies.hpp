@@ -8,7 +8,7 @@
 #include "kernels/stencil/engine.hpp"
 #include "machine/topology.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 template <class F>
 void for_each_row(const Box3& box, const F& f) {
   for (index_t z = box.low[0]; z < box.high[0]; ++z) {
@@ -277,4 +277,4 @@ void Engine<T>::compute(index_t step, const Box3& box) const {
   for_each_row(box, [&](index_t z, index_t y) { publish(out, z, y, box.low[2], box.high[2]); });
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

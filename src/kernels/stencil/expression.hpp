@@ -8,7 +8,7 @@
 #include "kernels/stencil/stencil.hpp"
 #include "kernels/stencil/terms.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// Returns the sum by doubling of the 2 * radius + 1 values at(-radius) .. at(radius), radius 1 to
 /// largest_box_radius.
@@ -74,4 +74,4 @@ T point_value(const Stencil& stencil, const At& at, T past, const PointTerms<T>&
   return with_terms<T>(stencil, sum, at(Index3{}), past, terms);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

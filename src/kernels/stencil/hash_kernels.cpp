@@ -5,7 +5,7 @@
 #include "base/hash.hpp"
 #include "kernels/stencil/hash_rows.hpp"
 
-namespace tessera::stencil::TESSERA_ISA {
+namespace tessera::inline v1::stencil::TESSERA_ISA {
 namespace {
 
 template <class Word, class T>
@@ -31,4 +31,4 @@ std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first) {
   return hash<std::uint16_t>(u, n, first);
 }
 
-}  // namespace tessera::stencil::TESSERA_ISA
+}  // namespace tessera::inline v1::stencil::TESSERA_ISA

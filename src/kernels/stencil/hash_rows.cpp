@@ -2,7 +2,7 @@
 
 #include "kernels/stencil/hash_rows.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 template <>
 HashRow<float> hash_row(machine::Isa isa) {
@@ -17,4 +17,4 @@ HashRow<Half> hash_row(machine::Isa isa) {
   return TESSERA_OF_ISA(isa, hash_row_f16);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

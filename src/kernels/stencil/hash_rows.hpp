@@ -6,7 +6,7 @@
 #include "base/half.hpp"
 #include "machine/isa.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// A function that returns the sum mod 2^64 of hash_at(bits of u[x], first + x) for 0 <= x < n.
 template <class T>
@@ -30,4 +30,4 @@ std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first);
 }  // namespace bits512
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -6,7 +6,7 @@
 #include "kernels/stencil/tiled.hpp"
 #include "kernels/stencil/zigzag.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 #define TESSERA_INSTANTIATE(variant)                         \
   template void variant(const Sweep<Half>&, const Tuning&);  \
@@ -19,4 +19,4 @@ TESSERA_INSTANTIATE(column);
 TESSERA_INSTANTIATE(zigzag);
 TESSERA_INSTANTIATE(cache_oblivious);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

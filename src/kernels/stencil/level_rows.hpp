@@ -7,7 +7,7 @@
 #include "base/grid_view.hpp"
 #include "base/view.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// Calls move(from, to) for the rows of the box, whose points are counted from `from` and `to` on:
 /// once for all rows if they are equally spaced in both levels, across planes too.
@@ -27,4 +27,4 @@ void each_run_of_rows(From* from, const Index3& from_stride, To* to, const Index
     move(run(from, from_stride, z), run(to, to_stride, z));
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -5,7 +5,7 @@
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/variants.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 template <class T>
 void naive(const Sweep<T>& sweep, const Tuning& tuning) {
@@ -18,4 +18,4 @@ void naive(const Sweep<T>& sweep, const Tuning& tuning) {
   });
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

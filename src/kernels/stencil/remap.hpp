@@ -6,7 +6,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 template <class I>
 struct PlaceOf {
@@ -59,4 +59,4 @@ template <class I>
   return {i % image_width, i / image_width};
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

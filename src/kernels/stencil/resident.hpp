@@ -5,7 +5,7 @@
 #include "kernels/stencil/cuda_sweep.hpp"
 #include "kernels/stencil/variants.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// Boxes of a level, each packed row by row in a separate buffer.
 template <class T>
@@ -60,4 +60,4 @@ template <class T>
 template <class T>
 [[nodiscard]] const ResidentKernels<T>* compiled_kernels();  // those of libtessera_cuda.so
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

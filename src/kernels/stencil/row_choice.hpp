@@ -8,7 +8,7 @@
 #include "kernels/stencil/rows.hpp"
 #include "kernels/stencil/star_rows.hpp"
 
-namespace tessera::stencil::TESSERA_ISA {
+namespace tessera::inline v1::stencil::TESSERA_ISA {
 namespace {
 
 template <class T>
@@ -51,4 +51,4 @@ RowKernel<T> kernel(const KernelKey& key) {
 }
 
 }  // namespace
-}  // namespace tessera::stencil::TESSERA_ISA
+}  // namespace tessera::inline v1::stencil::TESSERA_ISA

@@ -2,10 +2,10 @@
 
 #include "kernels/stencil/row_choice.hpp"
 
-namespace tessera::stencil::TESSERA_ISA {
+namespace tessera::inline v1::stencil::TESSERA_ISA {
 
 RowKernel<float> row_kernel_f32(const KernelKey& key) { return kernel<float>(key); }
 RowKernel<double> row_kernel_f64(const KernelKey& key) { return kernel<double>(key); }
 RowKernel<Half> row_kernel_f16(const KernelKey& key) { return kernel<Half>(key); }
 
-}  // namespace tessera::stencil::TESSERA_ISA
+}  // namespace tessera::inline v1::stencil::TESSERA_ISA

@@ -2,7 +2,7 @@
 
 #include "kernels/stencil/rows.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 KernelKey kernel_key(const Stencil& stencil, Loops loops, Stores stores) {
   return {loops,
@@ -28,4 +28,4 @@ RowKernel<Half> row_kernel(const KernelKey& key, machine::Isa isa) {
   return TESSERA_OF_ISA(isa, row_kernel_f16)(key);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

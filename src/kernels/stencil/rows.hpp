@@ -5,7 +5,7 @@
 #include "kernels/stencil/stencil.hpp"
 #include "machine/isa.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// The taps of a stencil; offsets in elements for the strides of the field.
 template <class T>
@@ -70,4 +70,4 @@ RowKernel<double> row_kernel_f64(const KernelKey& key);
 RowKernel<Half> row_kernel_f16(const KernelKey& key);
 }  // namespace bits512
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -8,7 +8,7 @@
 #include "kernels/stencil/level_rows.hpp"
 #include "kernels/stencil/slabs.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// The queues of a device, which run concurrently, each in order.
 enum class Queue { send, compute, bring };
@@ -231,4 +231,4 @@ class SlabMarch {
   std::size_t begun_ = 0, brought_ = 0;        ///< tasks
 };
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "machine/gpu.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 constexpr index_t most_places = 3;
@@ -260,4 +260,4 @@ TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -10,7 +10,7 @@
 #include "kernels/stencil/cuda_sweep.hpp"
 #include "kernels/stencil/variants.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// The rates that a plan assumes, in bytes per second.
 struct SlabRates {
@@ -82,4 +82,4 @@ template <class T>
 [[nodiscard]] index_t last_read(const Sweep<T>& sweep, const SlabPlan& plan,
                                 const std::vector<SlabTask>& tasks, std::size_t task);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -3,7 +3,7 @@
 
 #include "kernels/stencil/chain_rows.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 /// Returns the bytes of a row per tile: most of the rows that a block of `jam` rows spans are then
@@ -246,4 +246,4 @@ RowKernel<T> star_kernel(const KernelKey& key) {
 }
 
 }  // namespace
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -11,7 +11,7 @@
 
 #include "base/text.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 bool is_square_box(const Stencil& s) {
@@ -185,4 +185,4 @@ Stencil named_stencil(std::string_view name, int dims) {
   return box(own, (name.back() - '0') / 2);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

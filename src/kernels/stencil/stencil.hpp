@@ -8,7 +8,7 @@
 
 #include "base/grid_view.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// One neighbour: u[p + offset] * weight.
 struct Tap {
@@ -70,4 +70,4 @@ struct StencilInfo {
 /// nearest known one.
 [[nodiscard]] Stencil named_stencil(std::string_view name, int dims);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -8,7 +8,7 @@
 #include "kernels/stencil/tuning.hpp"
 #include "kernels/stencil/variants.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 /// Points of a step below which one thread suffices: they take less time than the synchronisation
@@ -36,4 +36,4 @@ template void streaming(const Sweep<Half>&, const Tuning&);
 template void streaming(const Sweep<float>&, const Tuning&);
 template void streaming(const Sweep<double>&, const Tuning&);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

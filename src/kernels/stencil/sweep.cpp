@@ -9,7 +9,7 @@
 #include "base/half.hpp"
 #include "kernels/stencil/engine.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 constexpr index_t line_bytes = 64;
@@ -180,4 +180,4 @@ template Sweep<Half> whole_sweep(const Stencil&, const Sides&, Field<Half>&, ind
 template Sweep<float> whole_sweep(const Stencil&, const Sides&, Field<float>&, index_t, int);
 template Sweep<double> whole_sweep(const Stencil&, const Sides&, Field<double>&, index_t, int);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -8,7 +8,7 @@
 #include "kernels/stencil/terms.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// The kinds of sides of the owned box: `outer` is a side of the global field, where the boundary
 /// condition holds at every step; `exchanged` borders another rank's box; `wrapped` belongs to a
@@ -102,4 +102,4 @@ template <class T>
 [[nodiscard]] Sweep<T> whole_sweep(const Stencil& stencil, const Sides& sides, Field<T>& field,
                                    index_t steps, int threads);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -3,7 +3,7 @@
 
 #include "kernels/stencil/term_rows.hpp"
 
-namespace tessera::stencil::TESSERA_ISA {
+namespace tessera::inline v1::stencil::TESSERA_ISA {
 namespace {
 
 [[gnu::always_inline]] inline float fused(float a, float b, float c) {
@@ -48,4 +48,4 @@ TermKernel<T> kernel(const TermKey& key) {
 TermKernel<float> term_kernel_f32(const TermKey& key) { return kernel<float>(key); }
 TermKernel<double> term_kernel_f64(const TermKey& key) { return kernel<double>(key); }
 
-}  // namespace tessera::stencil::TESSERA_ISA
+}  // namespace tessera::inline v1::stencil::TESSERA_ISA

@@ -2,7 +2,7 @@
 
 #include "kernels/stencil/term_rows.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 template <>
 TermKernel<float> term_kernel(const TermKey& key, machine::Isa isa) {
@@ -13,4 +13,4 @@ TermKernel<double> term_kernel(const TermKey& key, machine::Isa isa) {
   return TESSERA_OF_ISA(isa, term_kernel_f64)(key);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

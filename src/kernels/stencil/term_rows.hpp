@@ -6,7 +6,7 @@
 #include "kernels/stencil/stencil.hpp"
 #include "machine/isa.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 template <class T>
 struct TermRow {
@@ -44,4 +44,4 @@ TermKernel<float> term_kernel_f32(const TermKey& key);
 TermKernel<double> term_kernel_f64(const TermKey& key);
 }  // namespace bits512
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -27,7 +27,7 @@
 
 #include "base/grid_view.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 enum class Term { coefficients, source, mask, walls };
 inline constexpr std::array<Term, 4> all_terms{Term::coefficients, Term::source, Term::mask,
@@ -88,4 +88,4 @@ struct Terms {
   }
 };
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -5,7 +5,7 @@
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/variants.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 template <class T>
 void tiled(const Sweep<T>& sweep, const Tuning& tuning) {
   constexpr index_t default_tile_y = 32;    // rows
@@ -30,4 +30,4 @@ void tiled(const Sweep<T>& sweep, const Tuning& tuning) {
   });
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

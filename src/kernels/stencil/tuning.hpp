@@ -4,7 +4,7 @@
 #include "kernels/stencil/sweep.hpp"
 #include "machine/topology.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// Returns the working set in bytes: both levels and the terms.
 template <class T>
@@ -26,4 +26,4 @@ template <class T>
   return bytes_of(sweep) <= machine::caches().l2 * sweep.threads;
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -11,7 +11,7 @@
 #include "kernels/stencil/cuda.hpp"
 #include "kernels/stencil/tuning.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 std::vector<Variant> make_table() {
@@ -84,4 +84,4 @@ template const Variant& best(const Sweep<Half>&);
 template const Variant& best(const Sweep<float>&);
 template const Variant& best(const Sweep<double>&);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

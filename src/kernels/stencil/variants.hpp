@@ -11,7 +11,7 @@
 
 struct CUstream_st;
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// Tuning options of the variants; 0 selects the variant's own default.
 struct Tuning {
@@ -105,4 +105,4 @@ void streaming(const Sweep<T>& sweep, const Tuning& tuning);
 template <class T>
 void cache_oblivious(const Sweep<T>& sweep, const Tuning& tuning);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

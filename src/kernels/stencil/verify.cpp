@@ -10,7 +10,7 @@
 #include "kernels/stencil/hash_rows.hpp"
 #include "kernels/stencil/walls.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 namespace {
 
 Index3 plus(Index3 a, Index3 b) { return {{a[0] + b[0], a[1] + b[1], a[2] + b[2]}}; }
@@ -214,4 +214,4 @@ TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

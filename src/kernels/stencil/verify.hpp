@@ -9,7 +9,7 @@
 #include "kernels/stencil/expression.hpp"
 #include "kernels/stencil/sweep.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// The global field before the sweep. Called only for points inside it and, beyond a side with
 /// Boundary::given, for points outside.
@@ -49,4 +49,4 @@ template <class T>
 [[nodiscard]] std::uint64_t field_hash(const GridView<const T>& u, Index3 origin, Index3 global,
                                        int threads = 1);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

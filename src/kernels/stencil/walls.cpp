@@ -8,7 +8,7 @@
 
 #include "machine/fork_join.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 void complete(const Sides& sides, Index3 global, const Box3& box,
               const GridView<std::uint8_t>& outside) {
@@ -68,4 +68,4 @@ TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -7,7 +7,7 @@
 #include "kernels/stencil/boundary.hpp"
 #include "kernels/stencil/stencil.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 /// Extends flags, one byte per cell, 1 outside the domain, beyond the field's sides, where values
 /// are copied too; 0 beyond constant and given sides, which have values. `box` is the box of the
@@ -21,4 +21,4 @@ template <class T>
 void fill_walls(const Stencil& stencil, const GridView<const std::uint8_t>& outside,
                 const GridView<T>& walls, int threads);
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -5,7 +5,7 @@
 #include "base/instrument.hpp"
 #include "kernels/stencil/column.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 /// Sweeps columns in boustrophedon order. Plain numbers are taken in groups of up to 64, so that
 /// the compiler can vectorise the loop over a group: the order of eight adjacent lines makes no
 /// difference to a cache. A trace takes every point separately.
@@ -25,4 +25,4 @@ void zigzag(const Sweep<T>& sweep, const Tuning& tuning) {
   });
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

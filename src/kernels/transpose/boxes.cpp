@@ -9,7 +9,7 @@
 
 #include "machine/fork_join.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 constexpr index_t stage_bytes =
@@ -297,4 +297,4 @@ void rearrange(const Rearrangement& task, const std::byte* from, std::byte* to, 
   });
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

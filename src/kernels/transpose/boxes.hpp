@@ -5,7 +5,7 @@
 #include "kernels/transpose/leaf.hpp"
 #include "kernels/transpose/records.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 inline constexpr int max_rank = 6;
 
@@ -39,4 +39,4 @@ void rearrange(const Rearrangement& task, const std::byte* from, std::byte* to, 
 /// for records with or without a leaf.
 void transpose_past_caches(const ConstRecords& a, const Records& b, int threads);
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

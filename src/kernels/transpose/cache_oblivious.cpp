@@ -8,7 +8,7 @@
 #include "kernels/transpose/variants.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 /// Visits the leaves in parallel. Each thread has leaves that are adjacent in their order, since
@@ -84,4 +84,4 @@ void cache_oblivious(const ConstRecords& a, const Records& b, const Tuning& tuni
   });
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -7,7 +7,7 @@
 #include "kernels/transpose/checksum_rows.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 constexpr index_t chunk =
@@ -72,4 +72,4 @@ std::uint64_t checksum(const ConstRecords& block, const Position& position, std:
   return sum;
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -9,7 +9,7 @@
 #include "base/hash.hpp"
 #include "kernels/transpose/records.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// Returns the two halves of a position's key; separate, so that a row of keys takes one addition
 /// each.
@@ -34,4 +34,4 @@ struct Position {
 [[nodiscard]] std::uint64_t checksum(const ConstRecords& block, const Position& position,
                                      std::uint64_t seed, int threads = 0);
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

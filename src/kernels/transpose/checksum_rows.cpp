@@ -4,7 +4,7 @@
 
 #include "base/hash.hpp"
 
-namespace tessera::transpose::TESSERA_ISA {
+namespace tessera::inline v1::transpose::TESSERA_ISA {
 namespace {
 
 template <class Word>
@@ -56,4 +56,4 @@ std::uint64_t checksum_row(const std::byte* row, index_t count, index_t bytes,
   }
 }
 
-}  // namespace tessera::transpose::TESSERA_ISA
+}  // namespace tessera::inline v1::transpose::TESSERA_ISA

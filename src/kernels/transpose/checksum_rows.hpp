@@ -7,7 +7,7 @@
 #include "base/index.hpp"
 #include "machine/isa.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// A function that returns the sum over j of mix64(record j ^ (row_key + col_keys[j])), 0 <= j <
 /// count, for records of `bytes` bytes.
@@ -26,4 +26,4 @@ ChecksumRow checksum_row;
 
 [[nodiscard]] ChecksumRow* checksum_row(machine::Isa isa);
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

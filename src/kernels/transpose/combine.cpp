@@ -2,7 +2,7 @@
 
 #include "kernels/transpose/combine.hpp"
 
-namespace tessera::transpose::TESSERA_ISA {
+namespace tessera::inline v1::transpose::TESSERA_ISA {
 namespace {
 
 template <class T>
@@ -23,4 +23,4 @@ void combine(T alpha, const T* a, T beta, T* b, index_t n) {
 extern const CombineSet combine_set;
 const CombineSet combine_set{combine<float>, combine<double>};
 
-}  // namespace tessera::transpose::TESSERA_ISA
+}  // namespace tessera::inline v1::transpose::TESSERA_ISA

@@ -4,7 +4,7 @@
 #include "base/index.hpp"
 #include "machine/isa.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// Functions that compute b[0:n] = alpha * a[0:n] + beta * b[0:n]. beta == 0 never reads b; alpha
 /// == 0 never reads a.
@@ -25,4 +25,4 @@ extern const CombineSet combine_set;
 
 [[nodiscard]] const CombineSet& combine_set(machine::Isa isa);
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -11,7 +11,7 @@
 #include "kernels/transpose/vector_plan.hpp"
 #include "machine/occupancy.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// A kernel of b[0:n, 0:m] = transpose(a[0:m, 0:n]).
 using DeviceKernel = void(const ConstRecords& a, const Records& b, const Tuning& tuning,
@@ -80,4 +80,4 @@ void run_vectorized(const ConstRecords& a, const Records& b, const VectorPlan& p
 void add_ladder_functions(std::vector<machine::DeviceFunction>& to);
 void add_vectorized_functions(std::vector<machine::DeviceFunction>& to);
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

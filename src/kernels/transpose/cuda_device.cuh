@@ -6,7 +6,7 @@
 #include "kernels/transpose/leaf.hpp"
 #include "machine/cuda.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// Calls f(Type<T>{}) with a T that is moved as one word of `bytes` bytes: 1, 2, 4, 8 or 16.
 template <class F>
@@ -40,4 +40,4 @@ inline unsigned grid_of(index_t blocks) { return static_cast<unsigned>(narrow<in
 /// Transposes records of any size, one thread per word.
 void transpose_plainly(const ConstRecords& a, const Records& b, DeviceStream stream);
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

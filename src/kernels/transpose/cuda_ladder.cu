@@ -6,7 +6,7 @@
 
 #include "kernels/transpose/cuda_device.cuh"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 constexpr int edge = 32;         // of a tile, in records
@@ -205,4 +205,4 @@ void add_ladder_functions(std::vector<machine::DeviceFunction>& to) {
                                         plain<unsigned>, plain_threads));
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -9,7 +9,7 @@
 #include "machine/cuda_staging.hpp"
 #include "machine/device_times.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 namespace cuda = machine::cuda;
@@ -148,4 +148,4 @@ std::vector<machine::DeviceFunction> compiled_functions() {
   return all;
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

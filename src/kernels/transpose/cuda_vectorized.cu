@@ -7,7 +7,7 @@
 
 #include "kernels/transpose/cuda_vectors.cuh"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 struct Launch {
@@ -138,4 +138,4 @@ void add_vectorized_functions(std::vector<machine::DeviceFunction>& to) {
   add_functions<16>(to, std::make_index_sequence<tilings<16>.size()>{});
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

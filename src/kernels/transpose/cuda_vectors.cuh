@@ -5,7 +5,7 @@
 #include "kernels/transpose/cuda_device.cuh"
 #include "kernels/transpose/turn_moves.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// Device accesses of the tile. Lines that are read leave the second-level cache last: a line that
 /// two tiles read, and its sectors that are requested one after the other, would otherwise be
@@ -58,4 +58,4 @@ class DeviceMove {
   unsigned long long stays_ = kernels::reads_stay();
 };
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -8,7 +8,7 @@
 #include "kernels/transpose/walks.hpp"
 #include "machine/topology.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// Returns whether rows at this stride share few sets of a first-level cache.
 [[nodiscard]] constexpr bool rows_share_sets(index_t stride) { return stride % 1024 == 0; }
@@ -142,4 +142,4 @@ void transpose_by_leaves(const ConstRecords& a, const Records& b, int threads, c
   }
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -8,7 +8,7 @@
 #include "kernels/transpose/halves.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 constexpr index_t scratch_bytes =
@@ -150,4 +150,4 @@ void in_place(std::byte* data, index_t rows, index_t cols, index_t bytes, const 
   }
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -4,7 +4,7 @@
 #include "kernels/transpose/variants.hpp"
 #include "machine/topology.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// Swaps m[j, i] and m[i, j]; m.rows == m.cols. Scratch: one leaf block per task.
 void in_place_square(const Records& m, const Tuning& tuning);
@@ -45,4 +45,4 @@ void in_place_chunks(std::byte* data, index_t rows, index_t cols, index_t bytes,
 void in_place_rectangle(std::byte* data, index_t rows, index_t cols, index_t bytes,
                         const Tuning& tuning);
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -9,7 +9,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 /// A part of a cycle, or a whole one: `count` places from `first` on, each of which receives the
@@ -213,4 +213,4 @@ void in_place_chunks(std::byte* data, index_t rows, index_t cols, index_t bytes,
   machine::parallel(threads_of(tuning), [&] { rows <= cols ? chunked.wide() : chunked.tall(); });
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

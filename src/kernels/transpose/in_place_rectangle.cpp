@@ -10,7 +10,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 constexpr index_t strip_target_bytes =
@@ -146,4 +146,4 @@ void in_place_rectangle(std::byte* data, index_t rows, index_t cols, index_t byt
   });
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -4,7 +4,7 @@
 #include "kernels/transpose/swap_squares.hpp"
 #include "kernels/transpose/whole_rows.hpp"
 
-namespace tessera::transpose::TESSERA_ISA {
+namespace tessera::inline v1::transpose::TESSERA_ISA {
 namespace {
 
 template <int Bytes>
@@ -66,4 +66,4 @@ void stream_copy(std::byte* to, const std::byte* from, index_t count) {
 extern const LeafSet leaf_set;
 const LeafSet leaf_set{leaf_sized, swap_sized, stream_copy, simd::fence_streams};
 
-}  // namespace tessera::transpose::TESSERA_ISA
+}  // namespace tessera::inline v1::transpose::TESSERA_ISA

@@ -7,7 +7,7 @@
 #include "base/index.hpp"
 #include "machine/isa.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 inline constexpr index_t line_bytes = 64;
 
@@ -102,4 +102,4 @@ extern const LeafSet leaf_set;
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

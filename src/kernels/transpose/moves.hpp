@@ -11,7 +11,7 @@
 #define TESSERA_STORED(to, bytes)
 #endif
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 using simd::block_bytes;
@@ -81,4 +81,4 @@ TESSERA_INLINE Wide<Blocks> gather_blocks(const std::byte* from, std::ptrdiff_t 
 }
 
 }  // namespace
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -4,7 +4,7 @@
 
 #include "kernels/transpose/squares.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 /// Transposes record by record.
@@ -196,4 +196,4 @@ void edge(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, 
 }
 
 }  // namespace
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -6,7 +6,7 @@
 
 #include "kernels/transpose/narrow.hpp"
 
-namespace tessera::transpose::TESSERA_ISA {
+namespace tessera::inline v1::transpose::TESSERA_ISA {
 namespace {
 
 /// The prefetch distance within a row, in bytes.
@@ -338,4 +338,4 @@ void panels_leaf(const Leaf& leaf, index_t widest, Carry* carry) {
 }
 
 }  // namespace
-}  // namespace tessera::transpose::TESSERA_ISA
+}  // namespace tessera::inline v1::transpose::TESSERA_ISA

@@ -9,7 +9,7 @@
 #include "kernels/transpose/halves.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 void copy_parallel(std::byte* to, const std::byte* from, index_t bytes, Store store) {
@@ -158,4 +158,4 @@ void permute(std::span<const index_t> shape, std::span<const int> axes, index_t 
   });
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

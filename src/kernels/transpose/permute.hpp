@@ -6,7 +6,7 @@
 #include "kernels/transpose/boxes.hpp"
 #include "kernels/transpose/variants.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// Throws Error(usage) with the argument's name unless axes has each of 0 .. shape.size() - 1 once,
 /// there are at most 6 axes and no extent is negative.
@@ -30,4 +30,4 @@ struct Merged {
 [[nodiscard]] Merged merge(std::span<const index_t> shape, std::span<const int> axes,
                            index_t bytes);
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

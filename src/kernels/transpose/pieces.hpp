@@ -4,7 +4,7 @@
 #include "kernels/transpose/walks.hpp"
 #include "machine/gpu.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// The pieces of a rows x cols matrix, row by row; the last ones may be smaller.
 struct Pieces {
@@ -44,4 +44,4 @@ struct Pieces {
   return p;
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -7,7 +7,7 @@
 
 #include "base/view.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 inline constexpr index_t max_record_bytes = 64;
 
@@ -96,4 +96,4 @@ void with_record(index_t bytes, F&& f) {
   }
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

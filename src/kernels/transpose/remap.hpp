@@ -4,7 +4,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 struct Cell {
   index_t i = 0;
@@ -36,4 +36,4 @@ struct Cell {
   return rows < cols ? Cell{along, across} : Cell{across, along};
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

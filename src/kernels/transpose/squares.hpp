@@ -9,7 +9,7 @@
 #include "kernels/transpose/leaf.hpp"
 #include "kernels/transpose/moves.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 constexpr int vectors_in_line = static_cast<int>(line_bytes / vector_bytes);
@@ -177,4 +177,4 @@ template <int Bytes>
 }
 
 }  // namespace
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

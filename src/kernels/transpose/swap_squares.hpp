@@ -3,7 +3,7 @@
 
 #include "kernels/transpose/squares.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 /// Swaps square by square: a stage of whole lines holds the upper one while the lower one is stored
@@ -50,4 +50,4 @@ void swap_mirrored(const Mirrored& m) {
 }
 
 }  // namespace
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -2,7 +2,7 @@
 
 #include "kernels/transpose/textbook.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 void naive(const ConstRecords& a, const Records& b, const Tuning& tuning) {
   with_record(a.bytes, [&](auto copy) { naive_walk(a, b, threads_of(tuning), copy); });
@@ -30,4 +30,4 @@ void recursive(const ConstRecords& a, const Records& b, const Tuning& tuning) {
   });
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

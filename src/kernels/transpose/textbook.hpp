@@ -5,7 +5,7 @@
 #include "kernels/transpose/variants.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// Returns a function that calls copy(to, from) for element (i, j) of a.
 template <class Copy>
@@ -70,4 +70,4 @@ void recursive_walk(const ConstRecords& a, const Records& b, const Tuning& tunin
   walk_halves({0, 0, a.rows, a.cols}, {tuning.tile, tuning.tile}, visit, both);
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -10,7 +10,7 @@
 
 #include "kernels/transpose/turn_tile.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// A 16-byte vector, the unit of device accesses, as words of 1 to 16 bytes.
 struct alignas(16) Vec16 {
@@ -275,4 +275,4 @@ TESSERA_DEVICE void store_windows(int thread, const TilePart& part, const Move& 
   }
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -4,7 +4,7 @@
 
 #include "kernels/transpose/remap.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// A tile whose rows take `in_bytes` in a and whose columns take `out_bytes` in b, moved by
 /// `thread_count` threads. Each row is padded by one 16-byte vector, because an unaligned row is
@@ -47,4 +47,4 @@ struct TurnTile {
   }
 };
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

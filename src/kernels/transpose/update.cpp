@@ -7,7 +7,7 @@
 #include "kernels/transpose/leaf.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 constexpr index_t leaf_side = 64;
@@ -92,4 +92,4 @@ void update(const Update<double>& u, const Tuning& tuning) { update_any(u, tunin
 void update(const Update<std::complex<float>>& u, const Tuning& tuning) { update_any(u, tuning); }
 void update(const Update<std::complex<double>>& u, const Tuning& tuning) { update_any(u, tuning); }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -5,7 +5,7 @@
 
 #include "kernels/transpose/variants.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 enum class Op { none, transpose };
 
@@ -41,4 +41,4 @@ void update(const Update<double>& u, const Tuning& tuning);
 void update(const Update<std::complex<float>>& u, const Tuning& tuning);
 void update(const Update<std::complex<double>>& u, const Tuning& tuning);
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -9,7 +9,7 @@
 #include "kernels/transpose/cuda.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 std::vector<Variant> make_table() {
@@ -50,4 +50,4 @@ int threads_of(const Tuning& tuning) {
   return tuning.threads > 0 ? tuning.threads : machine::default_threads();
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -7,7 +7,7 @@
 
 struct CUstream_st;
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 using DeviceStream = CUstream_st*;  // cudaStream_t, for files without CUDA headers
 
@@ -51,4 +51,4 @@ void in_place(std::byte* data, index_t rows, index_t cols, index_t bytes, const 
 /// Returns the number of threads that a tuning requests.
 [[nodiscard]] int threads_of(const Tuning& tuning);
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

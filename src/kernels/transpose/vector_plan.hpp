@@ -5,7 +5,7 @@
 
 #include "kernels/transpose/records.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 /// A tile's bytes along a row of a and along a row of b, and its threads.
 struct Tiling {
@@ -69,4 +69,4 @@ template <class Byte>
   }
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

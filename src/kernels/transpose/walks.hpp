@@ -7,7 +7,7 @@
 
 #include "kernels/transpose/remap.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 
 struct Submatrix {
   index_t i = 0, j = 0, rows = 0, cols = 0;
@@ -102,4 +102,4 @@ void walk_halves(const Submatrix& block, const LeafShape& leaf, const Visit& vis
   return leaves;
 }
 
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -5,7 +5,7 @@
 
 #include "kernels/transpose/narrow.hpp"
 
-namespace tessera::transpose {
+namespace tessera::inline v1::transpose {
 namespace {
 
 inline constexpr index_t lines_across = 2;  // lines of a row of a per image
@@ -63,4 +63,4 @@ void whole_rows(const Leaf& leaf) {
 }
 
 }  // namespace
-}  // namespace tessera::transpose
+}  // namespace tessera::inline v1::transpose

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tessera::analyse {
+namespace tessera::inline v1::analyse {
 namespace {
 
 constexpr std::int64_t timer_tick = 4'000'000;  // ns: Linux checks timers of a thread's clock at
@@ -171,4 +171,4 @@ double amdahl(double serial, double processors) { return 1 / (serial + (1 - seri
 
 double gustafson(double serial, double processors) { return serial + (1 - serial) * processors; }
 
-}  // namespace tessera::analyse
+}  // namespace tessera::inline v1::analyse

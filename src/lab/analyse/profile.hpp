@@ -11,7 +11,7 @@
 #include "lab/analyse/samples.hpp"
 #include "lab/analyse/symbols.hpp"
 
-namespace tessera::analyse {
+namespace tessera::inline v1::analyse {
 
 /// Samples of one function.
 struct Spot {
@@ -71,4 +71,4 @@ struct Profile {
 /// these many is serial (Gustafson 1988).
 [[nodiscard]] double gustafson(double serial, double processors);
 
-}  // namespace tessera::analyse
+}  // namespace tessera::inline v1::analyse

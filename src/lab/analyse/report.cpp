@@ -12,7 +12,7 @@
 #include "io/schema.hpp"
 #include "mpi/launcher.hpp"
 
-namespace tessera::analyse {
+namespace tessera::inline v1::analyse {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -148,4 +148,4 @@ std::vector<io::TableRows> tables_of(const Analysed& analysed) {
   return tables;
 }
 
-}  // namespace tessera::analyse
+}  // namespace tessera::inline v1::analyse

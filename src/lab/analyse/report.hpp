@@ -8,7 +8,7 @@
 #include "io/results.hpp"
 #include "lab/analyse/profile.hpp"
 
-namespace tessera::analyse {
+namespace tessera::inline v1::analyse {
 
 /// What was analysed.
 struct Analysed {
@@ -29,4 +29,4 @@ void require_no_launcher();
 [[nodiscard]] std::string text_of(const Analysed& analysed, index_t top, std::size_t columns);
 [[nodiscard]] std::vector<io::TableRows> tables_of(const Analysed& analysed);
 
-}  // namespace tessera::analyse
+}  // namespace tessera::inline v1::analyse

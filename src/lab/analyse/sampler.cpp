@@ -21,7 +21,7 @@
 
 #include "lab/analyse/samples.hpp"
 
-namespace tessera::analyse {
+namespace tessera::inline v1::analyse {
 namespace {
 
 // Realtime signals are the program's.
@@ -181,7 +181,7 @@ void* sampled(void* data) {
 }
 
 }  // namespace
-}  // namespace tessera::analyse
+}  // namespace tessera::inline v1::analyse
 
 extern "C" {
 

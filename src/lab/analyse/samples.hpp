@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace tessera::analyse {
+namespace tessera::inline v1::analyse {
 
 /// One sample: a thread has used one more period of processor time.
 struct Sample {
@@ -40,4 +40,4 @@ inline constexpr const char* maps_variable = "TESSERA_SAMPLE_MAPS";
 /// A variable that, if set, has timers used even where perf events are permitted.
 inline constexpr const char* timers_variable = "TESSERA_SAMPLE_BY_TIMERS";
 
-}  // namespace tessera::analyse
+}  // namespace tessera::inline v1::analyse

@@ -13,7 +13,7 @@
 
 #include "base/text.hpp"
 
-namespace tessera::analyse {
+namespace tessera::inline v1::analyse {
 namespace {
 
 /// An ELF file, of which parts are read.
@@ -168,12 +168,14 @@ std::string readable(const std::string& mangled) {
       name.empty() && symbol.starts_with("_ZZ") && lambda != std::string::npos)
     name = demangled("_Z" + symbol.substr(3, lambda - 3));
   if (name.empty()) return symbol;
-  for (const std::string noise : {"(anonymous namespace)::", " const"})
+  using Pair = std::pair<std::string, std::string>;
+  for (const auto& [noise, kept] : {Pair("(anonymous namespace)::", ""),
+                                    Pair("tessera::v1::", "tessera::"), Pair(" const", "")})
     for (auto at = name.find(noise); at != std::string::npos; at = name.find(noise))
-      name.erase(at, noise.size());
+      name.replace(at, noise.size(), kept);
   if (const std::string owner = owner_of_argument(name); !owner.empty())
     return plain(owner) + "::{lambda}";
   return plain(name);
 }
 
-}  // namespace tessera::analyse
+}  // namespace tessera::inline v1::analyse

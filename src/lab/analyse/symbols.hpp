@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::analyse {
+namespace tessera::inline v1::analyse {
 
 /// A function and the file that holds it.
 struct Place {
@@ -54,4 +54,4 @@ class Mappings {
 /// a name.
 [[nodiscard]] std::string readable(const std::string& mangled);
 
-}  // namespace tessera::analyse
+}  // namespace tessera::inline v1::analyse

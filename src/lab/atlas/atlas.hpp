@@ -12,7 +12,7 @@
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
-namespace tessera::atlas {
+namespace tessera::inline v1::atlas {
 
 using memory::StepTime;
 
@@ -143,4 +143,4 @@ struct Request {
 [[nodiscard]] std::vector<io::TableRows> tables_of(const Atlas& atlas);
 [[nodiscard]] std::string text_of(const Atlas& atlas, std::size_t columns);
 
-}  // namespace tessera::atlas
+}  // namespace tessera::inline v1::atlas

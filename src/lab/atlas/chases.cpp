@@ -7,7 +7,7 @@
 #include "lab/atlas/atlas.hpp"
 #include "machine/affinity.hpp"
 
-namespace tessera::atlas {
+namespace tessera::inline v1::atlas {
 namespace {
 
 constexpr index_t line = 64, smallest = index_t{4} << 10;
@@ -95,4 +95,4 @@ void measure_remote(Atlas& atlas) {
   }
 }
 
-}  // namespace tessera::atlas
+}  // namespace tessera::inline v1::atlas

@@ -7,7 +7,7 @@
 #include "lab/atlas/atlas.hpp"
 #include "machine/gpu.hpp"
 
-namespace tessera::atlas {
+namespace tessera::inline v1::atlas {
 namespace {
 
 /// Returns the best of a few runs of a probe, work per second; nullopt if it cannot run here.
@@ -59,4 +59,4 @@ void measure_device(Atlas& atlas) {
   if (gpus.devices.size() < 2) atlas.absent.emplace_back("GPU to GPU: this node shows one GPU");
 }
 
-}  // namespace tessera::atlas
+}  // namespace tessera::inline v1::atlas

@@ -6,7 +6,7 @@
 #include "base/statistics.hpp"
 #include "lab/atlas/atlas.hpp"
 
-namespace tessera::atlas {
+namespace tessera::inline v1::atlas {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -104,4 +104,4 @@ std::vector<Reach> reaches_of(const std::vector<Chased>& chases, double cycle) {
   return result;
 }
 
-}  // namespace tessera::atlas
+}  // namespace tessera::inline v1::atlas

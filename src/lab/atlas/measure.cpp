@@ -9,7 +9,7 @@
 #include "mpi/heartbeat.hpp"
 #include "mpi/probes.hpp"
 
-namespace tessera::atlas {
+namespace tessera::inline v1::atlas {
 namespace {
 
 constexpr index_t mib = index_t{1} << 20;
@@ -77,4 +77,4 @@ Atlas measure(const mpi::Communicator& comm, index_t largest) {
   return atlas;
 }
 
-}  // namespace tessera::atlas
+}  // namespace tessera::inline v1::atlas

@@ -5,7 +5,7 @@
 #include "io/schema.hpp"
 #include "lab/atlas/atlas.hpp"
 
-namespace tessera::atlas {
+namespace tessera::inline v1::atlas {
 namespace {
 
 namespace schema = io::schema;
@@ -111,4 +111,4 @@ std::vector<TableRows> tables_of(const Atlas& atlas) {
   return tables;
 }
 
-}  // namespace tessera::atlas
+}  // namespace tessera::inline v1::atlas

@@ -9,7 +9,7 @@
 #include "run/answer.hpp"
 #include "run/provenance.hpp"
 
-namespace tessera::atlas {
+namespace tessera::inline v1::atlas {
 
 ExitCode run(const Request& request, const std::function<void()>& begin) {
   const mpi::Communicator& comm = request.comm;
@@ -39,4 +39,4 @@ ExitCode run(const Request& request, const std::function<void()>& begin) {
   return ExitCode::ok;
 }
 
-}  // namespace tessera::atlas
+}  // namespace tessera::inline v1::atlas

@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "lab/atlas/atlas.hpp"
 
-namespace tessera::atlas {
+namespace tessera::inline v1::atlas {
 namespace {
 
 std::string number(double value) {
@@ -209,4 +209,4 @@ std::string text_of(const Atlas& atlas, std::size_t columns) {
   return out;
 }
 
-}  // namespace tessera::atlas
+}  // namespace tessera::inline v1::atlas

@@ -9,7 +9,7 @@
 #include "lab/atlas/atlas.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::atlas {
+namespace tessera::inline v1::atlas {
 namespace {
 
 constexpr index_t far_apart = 128;  // two lines: some machines fetch pairs of them
@@ -106,4 +106,4 @@ void measure_threads(Atlas& atlas) {
   }
 }
 
-}  // namespace tessera::atlas
+}  // namespace tessera::inline v1::atlas

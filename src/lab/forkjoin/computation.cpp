@@ -11,7 +11,7 @@
 #include "machine/topology.hpp"
 #include "machine/work_span.hpp"
 
-namespace tessera::microscope {
+namespace tessera::inline v1::microscope {
 
 using locality::Access;
 
@@ -200,4 +200,4 @@ Computation record(Make make, index_t n, index_t threshold, Keep keep) {
   return all;
 }
 
-}  // namespace tessera::microscope
+}  // namespace tessera::inline v1::microscope

@@ -11,7 +11,7 @@
 #include "kernels/forkjoin/problem.hpp"
 #include "lab/locality/access.hpp"
 
-namespace tessera::microscope {
+namespace tessera::inline v1::microscope {
 
 /// A maximal sequence of operations without fork or join in between. A fork is the last operation
 /// of its strand, a join the first.
@@ -74,4 +74,4 @@ using Make = std::unique_ptr<forkjoin::Problem> (*)(index_t n, index_t threshold
 /// Upper bound of the accesses kept: 400 MB.
 inline constexpr index_t most_accesses = 100'000'000;
 
-}  // namespace tessera::microscope
+}  // namespace tessera::inline v1::microscope

@@ -19,7 +19,7 @@
 #include "lab/forkjoin/counted.hpp"
 #include "lab/locality/traced.hpp"
 
-namespace tessera::microscope {
+namespace tessera::inline v1::microscope {
 namespace {
 
 using forkjoin::Problem;
@@ -108,4 +108,4 @@ GrowthFit fit(const std::vector<double>& sizes, const std::vector<double>& count
           line_through(theory, counts).second};
 }
 
-}  // namespace tessera::microscope
+}  // namespace tessera::inline v1::microscope

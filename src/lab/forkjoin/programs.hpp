@@ -8,7 +8,7 @@
 #include "kernels/forkjoin/variants.hpp"
 #include "lab/forkjoin/computation.hpp"
 
-namespace tessera::microscope {
+namespace tessera::inline v1::microscope {
 
 struct Program {
   std::string_view kernel;
@@ -37,4 +37,4 @@ struct GrowthFit {
 [[nodiscard]] GrowthFit fit(const std::vector<double>& sizes, const std::vector<double>& counts,
                             const std::vector<double>& theory);
 
-}  // namespace tessera::microscope
+}  // namespace tessera::inline v1::microscope

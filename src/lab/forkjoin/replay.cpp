@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tessera::microscope {
+namespace tessera::inline v1::microscope {
 namespace {
 
 /// The accesses of a worker, strand after strand.
@@ -84,4 +84,4 @@ index_t most_misses(index_t serial_misses, const Schedule& schedule,
   return serial_misses + schedule.deviations * own.lines();
 }
 
-}  // namespace tessera::microscope
+}  // namespace tessera::inline v1::microscope

@@ -5,7 +5,7 @@
 #include "lab/forkjoin/schedule.hpp"
 #include "lab/locality/coherence.hpp"
 
-namespace tessera::microscope {
+namespace tessera::inline v1::microscope {
 
 struct Caches {
   locality::Geometry own, shared;
@@ -28,4 +28,4 @@ struct Traffic {
 [[nodiscard]] index_t most_misses(index_t serial_misses, const Schedule& schedule,
                                   const locality::Geometry& own);
 
-}  // namespace tessera::microscope
+}  // namespace tessera::inline v1::microscope

@@ -5,7 +5,7 @@
 #include "io/schema.hpp"
 #include "lab/forkjoin/study.hpp"
 
-namespace tessera::microscope {
+namespace tessera::inline v1::microscope {
 namespace {
 
 namespace schema = io::schema;
@@ -156,4 +156,4 @@ std::vector<io::TableRows> tables_of(const std::string& key, const Study& study)
   return tables;
 }
 
-}  // namespace tessera::microscope
+}  // namespace tessera::inline v1::microscope

@@ -5,7 +5,7 @@
 
 #include "base/random.hpp"
 
-namespace tessera::microscope {
+namespace tessera::inline v1::microscope {
 namespace {
 
 class Simulation {
@@ -124,4 +124,4 @@ Schedule work_stealing(const Computation& all, int workers, std::uint64_t seed) 
   return Simulation(all, workers, seed).run();
 }
 
-}  // namespace tessera::microscope
+}  // namespace tessera::inline v1::microscope

@@ -8,7 +8,7 @@
 
 #include "lab/forkjoin/computation.hpp"
 
-namespace tessera::microscope {
+namespace tessera::inline v1::microscope {
 
 struct Steal {
   index_t time;  ///< at which the thief begins
@@ -37,4 +37,4 @@ struct Schedule {
 /// Returns the schedule of `workers` workers, the same for the same seed.
 [[nodiscard]] Schedule work_stealing(const Computation& all, int workers, std::uint64_t seed);
 
-}  // namespace tessera::microscope
+}  // namespace tessera::inline v1::microscope

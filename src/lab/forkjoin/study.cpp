@@ -9,7 +9,7 @@
 #include "machine/fork_join.hpp"
 #include "mpi/heartbeat.hpp"
 
-namespace tessera::microscope {
+namespace tessera::inline v1::microscope {
 namespace {
 
 void require_size(const Program& program, index_t n) {
@@ -66,4 +66,4 @@ Study examine(const Request& request) {
   return study;
 }
 
-}  // namespace tessera::microscope
+}  // namespace tessera::inline v1::microscope

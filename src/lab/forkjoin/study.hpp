@@ -11,7 +11,7 @@
 #include "lab/forkjoin/replay.hpp"
 #include "run/options.hpp"
 
-namespace tessera::microscope {
+namespace tessera::inline v1::microscope {
 
 struct Request {
   const Program* program;
@@ -61,4 +61,4 @@ inline constexpr index_t most_drawn = 400, most_stored = 20000;
 /// Returns the tables of a study for the results.
 [[nodiscard]] std::vector<io::TableRows> tables_of(const std::string& key, const Study& study);
 
-}  // namespace tessera::microscope
+}  // namespace tessera::inline v1::microscope

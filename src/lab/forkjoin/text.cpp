@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "lab/forkjoin/study.hpp"
 
-namespace tessera::microscope {
+namespace tessera::inline v1::microscope {
 namespace {
 
 std::string fixed(double value) { return fmt::format("{:.2f}", value); }
@@ -210,4 +210,4 @@ std::string growth_of(const std::vector<Study>& studies, std::size_t columns) {
          "\n" + powers.within(columns);
 }
 
-}  // namespace tessera::microscope
+}  // namespace tessera::inline v1::microscope

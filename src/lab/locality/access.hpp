@@ -6,7 +6,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 /// Load or store of an element or a vector, or start or end of a subproblem of a recursion.
 class Access {
@@ -63,4 +63,4 @@ class LineSize {
 /// Upper bound of the arrays that are counted separately.
 inline constexpr unsigned most_arrays = 16;
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -7,7 +7,7 @@
 #include "lab/locality/optimal.hpp"
 #include "lab/locality/simulated_counters.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 // Larger expected access counts are sampled; exact simulation takes under a minute on one core.
@@ -120,4 +120,4 @@ Analysis analyse(const AnalysisRequest& request) {
   return a;
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

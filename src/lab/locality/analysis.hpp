@@ -6,7 +6,7 @@
 #include "lab/locality/set_associative.hpp"
 #include "lab/locality/theorem.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 struct AnalysisRequest {
   Problem problem;
@@ -53,4 +53,4 @@ struct Analysis {
 /// a wrong result.
 [[nodiscard]] Analysis analyse(const AnalysisRequest& request);
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

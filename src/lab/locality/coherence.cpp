@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 /// Returns the mask of a line's bytes that an access touches; bits of lines over 64 bytes cover
@@ -146,4 +146,4 @@ void CoherentCaches::interleave(const std::vector<std::vector<Access>>& streams)
   }
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

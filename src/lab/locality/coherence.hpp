@@ -12,7 +12,7 @@
 
 #include "lab/locality/set_associative.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 enum class Protocol : std::uint8_t { msi, mesi, write_through };
 enum class LineState : std::uint8_t { invalid, shared, exclusive, modified };
@@ -85,4 +85,4 @@ class CoherentCaches {
 [[nodiscard]] const char* name(LineState state);
 [[nodiscard]] const char* name(Cause cause);
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 constexpr std::size_t time_bins = 1024;  // upper bound for a density: a picture has no finer
@@ -114,4 +114,4 @@ Diagram::Density Diagram::density() const {
   return result;
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

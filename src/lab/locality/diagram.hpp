@@ -6,7 +6,7 @@
 
 #include "lab/locality/set_associative.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 /// Access of a small run and its effect on a fully associative LRU cache.
 struct Mark {
@@ -74,4 +74,4 @@ class Diagram final : public Sink {
   std::vector<unsigned> array_of_line_;
 };
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -15,7 +15,7 @@
 #include "kernels/stencil/stencil.hpp"
 #include "lab/locality/set_associative.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 constexpr index_t lanes = 32;
@@ -326,4 +326,4 @@ GpuReport simulate(const SimulatedGpu& gpu, const Problem& problem, index_t bloc
   return report;
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -8,7 +8,7 @@
 
 #include "lab/locality/kernels.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 struct SimulatedGpu {
   index_t multiprocessors = 48;
@@ -58,4 +58,4 @@ void check(const SimulatedGpu& gpu, const Problem& problem, index_t block);
 /// `block` threads per block.
 [[nodiscard]] GpuReport simulate(const SimulatedGpu& gpu, const Problem& problem, index_t block);
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

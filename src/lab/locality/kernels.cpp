@@ -4,7 +4,7 @@
 
 #include "base/text.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 std::span<const TracedKernel> traced_kernels() {
   static const std::vector<TracedKernel> all = [] {
@@ -39,4 +39,4 @@ void check(const Problem& problem) {
   if (row.check != nullptr) row.check(problem);
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -9,7 +9,7 @@
 #include "base/traced_problem.hpp"
 #include "lab/locality/tracer.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 using Problem = TracedProblem;
 
@@ -39,4 +39,4 @@ void check(const Problem& problem);
 [[nodiscard]] std::vector<TracedKernel> sort_kernels();
 [[nodiscard]] std::vector<TracedKernel> stencil_kernels();
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

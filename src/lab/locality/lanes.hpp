@@ -5,7 +5,7 @@
 
 #include "base/index.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 /// Vector of n numbers; arithmetic only, no memory accesses.
 template <class T, index_t n>
@@ -41,4 +41,4 @@ Lanes<T, n> interleave_high(Lanes<T, n> a, Lanes<T, n> b) {
   return interleaved(a, b, n / 2);
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -24,7 +24,7 @@ TESSERA_DECLARE(traced_baseline)
 TESSERA_DECLARE(traced_avx2)
 TESSERA_DECLARE(traced_avx512)
 
-namespace tessera::matmul {
+namespace tessera::inline v1::matmul {
 
 template <>
 const LeafKernels<locality::Traced<float>>& leaf_kernels(machine::Isa isa) {
@@ -37,9 +37,9 @@ const LeafKernels<locality::Traced<double>>& leaf_kernels(machine::Isa isa) {
                          traced_avx512::leaf_kernels_f64());
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::inline v1::matmul
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 template <class T>
@@ -141,4 +141,4 @@ std::vector<TracedKernel> matmul_kernels() {
 }
 #undef ROW
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

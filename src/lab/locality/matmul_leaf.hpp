@@ -5,12 +5,12 @@
 #include "kernels/matmul/leaf_kernels.hpp"
 #include "lab/locality/traced_simd.hpp"
 
-namespace tessera::TESSERA_ISA {
+namespace tessera::inline v1::TESSERA_ISA {
 
 const LeafKernels<locality::Traced<float>>& leaf_kernels_f32();
 const LeafKernels<locality::Traced<double>>& leaf_kernels_f64();
 
-}  // namespace tessera::TESSERA_ISA
+}  // namespace tessera::inline v1::TESSERA_ISA
 
 #define TESSERA_TRACED_LEAF()                                       \
   namespace tessera::TESSERA_ISA {                                  \

@@ -14,7 +14,7 @@
 #include "machine/gpu.hpp"
 #include "machine/occupancy.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 // Only the driver, on a device, knows the compiled functions' resources.
 void print_occupancy() {
@@ -51,4 +51,4 @@ void print_occupancy() {
       gpu.shared_bytes, gpu.reserved_bytes);
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 constexpr std::uint32_t never = ~std::uint32_t{0};
@@ -84,4 +84,4 @@ std::vector<index_t> optimal_misses(std::span<const std::uint32_t> lines,
   return result;
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

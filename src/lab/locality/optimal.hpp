@@ -8,7 +8,7 @@
 
 #include "lab/locality/access.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 class LineTrace final : public Sink {
  public:
@@ -31,4 +31,4 @@ class LineTrace final : public Sink {
 [[nodiscard]] std::vector<index_t> optimal_misses(std::span<const std::uint32_t> lines,
                                                   std::span<const index_t> sizes);
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -15,7 +15,7 @@
 #include "run/inputs.hpp"
 #include "run/provenance.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 /// Results file of a run, if requested.
@@ -97,4 +97,4 @@ ExitCode trace_points(const TraceSweep& sweep, const std::string& first,
   return ExitCode::ok;
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -9,7 +9,7 @@
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 struct TraceSweep {
   const mpi::Communicator& comm;
@@ -26,4 +26,4 @@ struct TraceSweep {
     const std::function<std::vector<io::TableRows>(const std::string& key, const run::Values&)>&
         trace);
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

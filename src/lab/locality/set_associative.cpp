@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "machine/topology.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 Geometry parse_geometry(std::string_view text, index_t line_bytes) {
   const std::vector<std::string> parts = split(text, ':');
@@ -130,4 +130,4 @@ LevelCounts Hierarchy::counts(std::size_t level) const {
   return sum;
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -9,7 +9,7 @@
 
 #include "lab/locality/access.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 enum class Replacement { lru, random };
 
@@ -95,4 +95,4 @@ class Hierarchy final : public Sink {
   index_t loads_ = 0, stores_ = 0;
 };
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

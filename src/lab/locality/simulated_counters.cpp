@@ -10,7 +10,7 @@
 #include "kernels/stencil/stencil.hpp"
 #include "machine/topology.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 /// Returns the loads of the packed kernel per multiply-add: mr elements of A and the vectors of nr
@@ -139,4 +139,4 @@ std::string caches_text() {
 
 run::Simulator simulator() { return {count, caches_text}; }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -9,7 +9,7 @@
 #include "lab/locality/set_associative.hpp"
 #include "run/counting.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 /// Returns the first, second and last level of this machine according to hwloc, or common ones if
 /// it reports none. All have the same line size.
@@ -36,4 +36,4 @@ struct LevelMisses {
 /// Returns the sizes of a problem as text: "m 64 n 64 k 64".
 [[nodiscard]] std::string sizes_text(const Problem& problem);
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

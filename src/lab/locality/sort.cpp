@@ -16,7 +16,7 @@
 #include "lab/locality/kernels.hpp"
 #include "lab/locality/traced.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 template <>
 const LeafKernels<locality::Traced<std::uint32_t>>& leaf_kernels();
@@ -46,9 +46,9 @@ void counting_bucketed(const Block<locality::Traced<Pair>>& block) {
   count_pairs(block, seen.min, seen.range());
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 using sort::Block;
@@ -179,4 +179,4 @@ std::vector<TracedKernel> sort_kernels() {
   return all;
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

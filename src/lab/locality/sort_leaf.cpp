@@ -3,7 +3,7 @@
 #include "kernels/sort/leaf_plain.hpp"
 #include "lab/locality/traced.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 /// Reports a streaming copy line by line.
@@ -37,4 +37,4 @@ const LeafKernels<locality::Traced<std::uint64_t>>& leaf_kernels() {
   return reporting_kernels<locality::Traced<std::uint64_t>>();
 }
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -6,7 +6,7 @@
 
 #include "base/hash.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 constexpr std::size_t fan_out = 16;
@@ -220,4 +220,4 @@ MissCurve StackDistance::curve() const {
   return sum;
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

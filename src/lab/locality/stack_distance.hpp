@@ -12,7 +12,7 @@
 
 #include "lab/locality/set_associative.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 /// Growing bit sequence with counts of the bits right of a position.
 class CountedBits {
@@ -113,4 +113,4 @@ class StackDistance final : public Sink {
   std::vector<std::array<index_t, most_arrays>> misses_;
 };
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -12,7 +12,7 @@
 #include "lab/locality/kernels.hpp"
 #include "lab/locality/traced.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 using Element = Traced<double>;
@@ -125,4 +125,4 @@ std::vector<TracedKernel> stencil_kernels() {
            check_problem}};
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

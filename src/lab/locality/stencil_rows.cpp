@@ -7,11 +7,11 @@
 
 #include "kernels/stencil/row_choice.hpp"
 
-namespace tessera::stencil {
+namespace tessera::inline v1::stencil {
 
 template <>
 RowKernel<locality::Traced<double>> row_kernel(const KernelKey& key, machine::Isa) {
   return traced::kernel<locality::Traced<double>>(key);
 }
 
-}  // namespace tessera::stencil
+}  // namespace tessera::inline v1::stencil

@@ -8,7 +8,7 @@
 
 #include "kernels/stencil/stencil.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 /// Sizes of a problem as real numbers, in elements; M = Z / L lines.
@@ -264,4 +264,4 @@ Fit fit(const Theorem& theorem, const MissCurve& curve) {
   return result;
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

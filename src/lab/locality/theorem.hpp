@@ -8,7 +8,7 @@
 #include "lab/locality/kernels.hpp"
 #include "lab/locality/stack_distance.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 /// Cache complexity Q(n; Z, L).
 struct Theorem {
@@ -44,4 +44,4 @@ struct Fit {
 /// Returns sizes in lines, four per octave, from 1 to the first at which only first touches miss.
 [[nodiscard]] std::vector<index_t> sizes_of(const MissCurve& curve);
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -5,7 +5,7 @@
 
 #include "lab/locality/theorem.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 /// Returns the misses of counting sorts of n items with keys of [0, k). Counters have 8 bytes
@@ -110,4 +110,4 @@ std::optional<Theorem> sort_theorem(const Problem& problem, index_t line_bytes) 
       problem, static_cast<double>(line_bytes) / static_cast<double>(problem.element_bytes));
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

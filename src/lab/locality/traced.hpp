@@ -6,7 +6,7 @@
 
 #include "lab/locality/tracer.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 template <class T>
 class Traced {
@@ -90,9 +90,9 @@ class Traced {
   T value_;
 };
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality
 
-namespace tessera {
+namespace tessera::inline v1 {
 
 template <class T>
 inline constexpr bool is_traced<locality::Traced<T>> = true;
@@ -125,4 +125,4 @@ struct Storage<locality::Traced<T>> {
 };
 }  // namespace machine
 
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -10,7 +10,7 @@
 #include "lab/locality/lanes.hpp"
 #include "lab/locality/traced.hpp"
 
-namespace tessera::simd {
+namespace tessera::inline v1::simd {
 namespace {
 
 template <class T>
@@ -52,4 +52,4 @@ struct Simd<locality::Traced<T>> {
 };
 
 }  // namespace
-}  // namespace tessera::simd
+}  // namespace tessera::inline v1::simd

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "machine/topology.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 constexpr std::uint64_t page = 4096;
@@ -138,4 +138,4 @@ void Tracer::flush() {
   recorder.next = buffer_.data();
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

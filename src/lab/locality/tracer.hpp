@@ -11,7 +11,7 @@
 #include "lab/locality/access.hpp"
 #include "machine/buffer.hpp"
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 
 template <class T>
 class Traced;
@@ -104,4 +104,4 @@ class Tracer {
   std::vector<Access> buffer_;
 };
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

@@ -6,11 +6,11 @@
 #include "lab/locality/kernels.hpp"
 #include "lab/locality/traced.hpp"
 
-namespace tessera::transpose::traced {
+namespace tessera::inline v1::transpose::traced {
 extern const LeafSet leaf_set;
 }
 
-namespace tessera::locality {
+namespace tessera::inline v1::locality {
 namespace {
 
 using transpose::ConstRecords;
@@ -132,4 +132,4 @@ std::vector<TracedKernel> transpose_kernels() {
       {"transpose", "cache_oblivious", "lanes of 16 B", run<cache_oblivious, 32>, check_problem}};
 }
 
-}  // namespace tessera::locality
+}  // namespace tessera::inline v1::locality

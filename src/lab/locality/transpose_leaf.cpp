@@ -9,7 +9,7 @@
 
 #include "kernels/transpose/panels.hpp"
 
-namespace tessera::transpose::traced {
+namespace tessera::inline v1::transpose::traced {
 namespace {
 
 template <int Bytes>
@@ -27,4 +27,4 @@ void leaf_sized(const Leaf& leaf) { leaf.bytes == 4 ? leaf_of<4>(leaf) : leaf_of
 extern const LeafSet leaf_set;
 const LeafSet leaf_set{leaf_sized, nullptr, nullptr, simd::fence_streams};
 
-}  // namespace tessera::transpose::traced
+}  // namespace tessera::inline v1::transpose::traced

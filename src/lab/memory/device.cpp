@@ -13,7 +13,7 @@
 #include "run/device.hpp"
 #include "run/memory_plan.hpp"
 
-namespace tessera::memory_probes {
+namespace tessera::inline v1::memory_probes {
 namespace {
 
 using memory::DeviceParameter;
@@ -174,4 +174,4 @@ void plan_on_device(const mpi::Communicator& comm, const Values& point) {
   (void)run::require_memory(comm, point, {on_host}, [&](index_t) { return on_host; });
 }
 
-}  // namespace tessera::memory_probes
+}  // namespace tessera::inline v1::memory_probes

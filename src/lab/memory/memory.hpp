@@ -6,7 +6,7 @@
 #include "run/options.hpp"
 #include "run/session.hpp"
 
-namespace tessera::memory_probes {
+namespace tessera::inline v1::memory_probes {
 
 /// Runs or plans the points of a request. Collective.
 [[nodiscard]] ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set,
@@ -33,4 +33,4 @@ struct Simulated {
 /// Simulates the walk; for sharing probes its first rounds.
 [[nodiscard]] Simulated simulate(const memory::ProbeVariant& probe, memory::Walk walk);
 
-}  // namespace tessera::memory_probes
+}  // namespace tessera::inline v1::memory_probes

@@ -6,7 +6,7 @@
 #include "lab/locality/stack_distance.hpp"
 #include "lab/memory/memory.hpp"
 
-namespace tessera::memory_probes {
+namespace tessera::inline v1::memory_probes {
 namespace {
 
 using locality::Access;
@@ -93,4 +93,4 @@ Simulated simulate(const memory::ProbeVariant& row, memory::Walk walk) {
           .l1_conflicts = per_touch(all - distances.curve().misses(levels.front().lines()))};
 }
 
-}  // namespace tessera::memory_probes
+}  // namespace tessera::inline v1::memory_probes

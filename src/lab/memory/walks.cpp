@@ -15,7 +15,7 @@
 #include "run/session.hpp"
 #include "workloads/frame/points.hpp"
 
-namespace tessera::memory_probes {
+namespace tessera::inline v1::memory_probes {
 namespace {
 
 using memory::ProbeVariant;
@@ -196,4 +196,4 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set,
   return code;
 }
 
-}  // namespace tessera::memory_probes
+}  // namespace tessera::inline v1::memory_probes

@@ -7,7 +7,7 @@
 #include "lab/paper/kernels.hpp"
 #include "lab/paper/warp.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 namespace {
 
 using memory::DeviceWord;
@@ -91,4 +91,4 @@ std::vector<PaperKernel> branch_kernels() {
           {"memory", "switch_data", 14, 14, by_data}};
 }
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "run/options.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 namespace {
 
 constexpr double giga = 1e9, tera = 1e12;
@@ -112,4 +112,4 @@ PaperGpu parse_device(const std::string& text) {
                           suggestion(name, names), join(names, ", ")));
 }
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

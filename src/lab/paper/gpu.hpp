@@ -7,7 +7,7 @@
 
 #include "machine/residency.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 
 /// A GPU as its vendor and the literature describe it.
 struct PaperGpu {
@@ -59,4 +59,4 @@ inline constexpr index_t bank_bytes = 4;    ///< per clock and bank
 /// the nearest GPU, or the file, line and key.
 [[nodiscard]] PaperGpu parse_device(const std::string& text);
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 
 std::span<const PaperKernel> paper_kernels() {
   static const std::vector<PaperKernel> all = [] {
@@ -40,4 +40,4 @@ void require_right(bool right, std::string_view kernel) {
                 fmt::format("kernel {} computes a wrong result on paper", kernel));
 }
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

@@ -10,7 +10,7 @@
 #include "kernels/memory/device_probes.hpp"
 #include "lab/paper/meter.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 
 /// What a kernel is run on.
 struct Request {
@@ -50,4 +50,4 @@ struct PaperKernel {
 /// Throws Error(internal) unless the result is right.
 void require_right(bool right, std::string_view kernel);
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

@@ -8,7 +8,7 @@
 #include "lab/paper/product.hpp"
 #include "lab/paper/warp.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 namespace {
 
 using matmul::Cell;
@@ -141,4 +141,4 @@ std::vector<PaperKernel> matmul_kernels() {
   return rows;
 }
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "lab/paper/product.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 namespace {
 
 /// The tiles that cuda_register takes: in f32 the small one, that of products which do not fill the
@@ -201,4 +201,4 @@ void check(const Request& r) {
 
 PaperKernel register_kernel() { return {"matmul", "cuda_register", 165, 168, run, check}; }
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

@@ -7,7 +7,7 @@
 #include "lab/paper/kernels.hpp"
 #include "lab/paper/warp.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 namespace {
 
 using memory::DeviceWord;
@@ -323,4 +323,4 @@ std::vector<PaperKernel> memory_kernels() {
           {"memory", "cuda_histogram_shared", 16, 16, histogram_shared}};
 }
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

@@ -5,7 +5,7 @@
 
 #include "lab/paper/gpu.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 namespace {
 
 /// A set of numbers, one or a few per lane.
@@ -158,4 +158,4 @@ Traffic Meter::all(Space space, Kind kind) const {
   return sum;
 }
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

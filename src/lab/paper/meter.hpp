@@ -10,7 +10,7 @@
 #include "base/index.hpp"
 #include "machine/residency.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 
 inline constexpr index_t lanes = machine::warp_threads;
 using Mask = std::uint32_t;  ///< bit i: lane i takes part
@@ -121,4 +121,4 @@ class Meter {
           flight_bytes_ = 0;
 };
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

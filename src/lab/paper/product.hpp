@@ -8,7 +8,7 @@
 #include "lab/paper/kernels.hpp"
 #include "lab/paper/warp.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 
 /// c[0:m, 0:n] = a[0:m, 0:k] * b[0:k, 0:n] on small whole numbers: exact in any order.
 template <class T>
@@ -50,4 +50,4 @@ struct Product {
 /// Returns the row of cuda_register.
 [[nodiscard]] PaperKernel register_kernel();
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/timer.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 namespace {
 
 /// Warps of the launch on a multiprocessor: as many blocks as fit, or as there are.
@@ -92,4 +92,4 @@ Report run(const PaperGpu& gpu, const Request& request) {
   return r;
 }
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

@@ -9,7 +9,7 @@
 #include "lab/paper/kernels.hpp"
 #include "machine/residency.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 
 /// A resource and the least time that it takes, s.
 struct Bound {
@@ -56,4 +56,4 @@ struct Report {
 /// Throws Error(usage) as run() does, without running.
 void check(const PaperGpu& gpu, const Request& request);
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

@@ -12,7 +12,7 @@
 #include "lab/paper/kernels.hpp"
 #include "lab/paper/warp.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 namespace {
 
 using stencil::Order;
@@ -218,4 +218,4 @@ std::vector<PaperKernel> stencil_kernels() {
           {"stencil", "cuda_zigzag", 39, 40, run_walk<Order::zigzag>, check}};
 }
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

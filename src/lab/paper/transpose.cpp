@@ -7,7 +7,7 @@
 #include "lab/paper/warp.hpp"
 #include "machine/gpu.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 namespace {
 
 using transpose::Cell;
@@ -197,4 +197,4 @@ std::vector<PaperKernel> transpose_kernels() {
           {"transpose", "cuda_diagonal", 32, 32, run<Step::diagonal>}};
 }
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

@@ -11,7 +11,7 @@
 
 #include "lab/paper/meter.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 
 /// A thread as its kernel sees it.
 struct Thread {
@@ -259,4 +259,4 @@ void launch(Meter& meter, index_t blocks, index_t threads, const Kernel& kernel)
   }
 }
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

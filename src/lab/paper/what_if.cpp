@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "io/schema.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 namespace {
 
 using machine::BlockShape;
@@ -139,4 +139,4 @@ std::vector<io::TableRows> print_what_if(const BlockShape& block, const std::str
   return {rows};
 }
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

@@ -7,7 +7,7 @@
 #include "io/results.hpp"
 #include "machine/residency.hpp"
 
-namespace tessera::paper {
+namespace tessera::inline v1::paper {
 
 /// Prints how many blocks of the shape a multiprocessor of every compute capability holds. Returns
 /// the same as a table.
@@ -20,4 +20,4 @@ namespace tessera::paper {
 [[nodiscard]] std::vector<io::TableRows> print_what_if(const machine::BlockShape& block,
                                                        const std::string& version);
 
-}  // namespace tessera::paper
+}  // namespace tessera::inline v1::paper

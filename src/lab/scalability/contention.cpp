@@ -10,7 +10,7 @@
 #include "lab/scalability/scalability.hpp"
 #include "mpi/heartbeat.hpp"
 
-namespace tessera::scalability {
+namespace tessera::inline v1::scalability {
 namespace {
 
 /// Returns the mean seconds of the programs run concurrently, one thread each, by thread CPU time,
@@ -65,4 +65,4 @@ double contention(const run::Values& point, int threads, index_t repetitions) {
   return alone > 0 ? std::max(1.0, together / alone) : 1;
 }
 
-}  // namespace tessera::scalability
+}  // namespace tessera::inline v1::scalability

@@ -20,7 +20,7 @@
 #include "run/memory_plan.hpp"
 #include "run/threads.hpp"
 
-namespace tessera::scalability {
+namespace tessera::inline v1::scalability {
 namespace {
 
 using machine::TaskCosts;
@@ -281,4 +281,4 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, run::
   return right ? ExitCode::ok : ExitCode::verification;
 }
 
-}  // namespace tessera::scalability
+}  // namespace tessera::inline v1::scalability

@@ -12,7 +12,7 @@
 #include "kernels/transpose/variants.hpp"
 #include "lab/scalability/scalability.hpp"
 
-namespace tessera::scalability {
+namespace tessera::inline v1::scalability {
 namespace {
 
 std::vector<VariantInfo> kernels_of(const std::string& workload) {
@@ -81,4 +81,4 @@ run::Values completed(const run::Values& point) {
   return result;
 }
 
-}  // namespace tessera::scalability
+}  // namespace tessera::inline v1::scalability

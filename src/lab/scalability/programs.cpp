@@ -17,7 +17,7 @@
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
-namespace tessera::scalability {
+namespace tessera::inline v1::scalability {
 namespace {
 
 using run::Values;
@@ -315,4 +315,4 @@ run::Counted simulated_counts(const Values& point) {
                          .range = counts ? n : 0});
 }
 
-}  // namespace tessera::scalability
+}  // namespace tessera::inline v1::scalability

@@ -11,7 +11,7 @@
 #include "run/options.hpp"
 #include "run/session.hpp"
 
-namespace tessera::scalability {
+namespace tessera::inline v1::scalability {
 
 /// Kernel with its data, repeatable.
 struct Program {
@@ -84,4 +84,4 @@ struct SpeedupForecast {
 [[nodiscard]] io::TableRows rows_of(const run::Values& point, const Program& program,
                                     const std::vector<SpeedupForecast>& forecasts);
 
-}  // namespace tessera::scalability
+}  // namespace tessera::inline v1::scalability

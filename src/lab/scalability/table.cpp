@@ -9,7 +9,7 @@
 #include "io/schema.hpp"
 #include "lab/scalability/scalability.hpp"
 
-namespace tessera::scalability {
+namespace tessera::inline v1::scalability {
 
 constexpr double busy = 0.03;  // larger shares of waiting are reported
 
@@ -137,4 +137,4 @@ io::TableRows rows_of(const run::Values& point, const Program& program,
   return table;
 }
 
-}  // namespace tessera::scalability
+}  // namespace tessera::inline v1::scalability

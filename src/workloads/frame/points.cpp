@@ -23,7 +23,7 @@
 #include "run/device.hpp"
 #include "run/storage.hpp"
 
-namespace tessera::workloads {
+namespace tessera::inline v1::workloads {
 namespace {
 
 /// Returns what a point of the request leaves, however it ends.
@@ -274,4 +274,4 @@ ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
   return right ? ExitCode::ok : ExitCode::verification;
 }
 
-}  // namespace tessera::workloads
+}  // namespace tessera::inline v1::workloads

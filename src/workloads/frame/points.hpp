@@ -6,7 +6,7 @@
 
 #include "workloads/frame/workload.hpp"
 
-namespace tessera::workloads {
+namespace tessera::inline v1::workloads {
 
 struct SweepRequest {
   const mpi::Communicator& comm;
@@ -38,4 +38,4 @@ void take_stop_signals(const Workload& workload, const run::Parsed& parsed);
 [[nodiscard]] std::vector<Need> needs_of(const SweepRequest& sweep, const Resolve& resolve,
                                          index_t ranks_per_node);
 
-}  // namespace tessera::workloads
+}  // namespace tessera::inline v1::workloads

@@ -17,7 +17,7 @@
 #include "workloads/frame/points.hpp"
 #include "workloads/frame/time.hpp"
 
-namespace tessera::workloads {
+namespace tessera::inline v1::workloads {
 namespace {
 
 /// Returns the ranks per node; for a plan with other ranks at most the cores of the node.
@@ -146,4 +146,4 @@ std::vector<Need> needs_of(const SweepRequest& sweep, const Resolve& resolve,
   return result;
 }
 
-}  // namespace tessera::workloads
+}  // namespace tessera::inline v1::workloads

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "mpi/account.hpp"
 
-namespace tessera::workloads {
+namespace tessera::inline v1::workloads {
 namespace {
 
 /// Bytes that pass at a measured rate.
@@ -103,4 +103,4 @@ std::string text_of(const RunTime& time, std::size_t columns) {
   return text;
 }
 
-}  // namespace tessera::workloads
+}  // namespace tessera::inline v1::workloads

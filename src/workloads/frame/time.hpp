@@ -7,7 +7,7 @@
 
 #include "workloads/frame/workload.hpp"
 
-namespace tessera::workloads {
+namespace tessera::inline v1::workloads {
 
 /// What a run of a point takes.
 struct RunTime {
@@ -34,4 +34,4 @@ struct JobSize {
 /// lines of at most `columns`.
 [[nodiscard]] std::string text_of(const RunTime& time, std::size_t columns);
 
-}  // namespace tessera::workloads
+}  // namespace tessera::inline v1::workloads

@@ -8,7 +8,7 @@
 
 #include "io/dataset.hpp"
 
-namespace tessera::workloads {
+namespace tessera::inline v1::workloads {
 
 bool names(const run::Parsed& parsed, const char* option) {
   const auto list = parsed.lists.find(option);
@@ -46,4 +46,4 @@ void compute_once(const Workload& workload, run::Parsed& parsed) {
   parsed.lists.at("warmups") = {"0"};
 }
 
-}  // namespace tessera::workloads
+}  // namespace tessera::inline v1::workloads

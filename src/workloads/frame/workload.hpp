@@ -15,7 +15,7 @@
 #include "run/program.hpp"
 #include "run/session.hpp"
 
-namespace tessera::workloads {
+namespace tessera::inline v1::workloads {
 
 using run::Need;
 
@@ -187,4 +187,4 @@ struct NamedOutput {
 /// measurement: one point with an output, no results file, and neither number set by the user.
 void compute_once(const Workload& workload, run::Parsed& parsed);
 
-}  // namespace tessera::workloads
+}  // namespace tessera::inline v1::workloads

@@ -15,7 +15,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/transfer.hpp"
 
-namespace tessera::workloads::matmul {
+namespace tessera::inline v1::workloads::matmul {
 
 using dist::DistributedMatrix;
 using dist::matmul::Op;
@@ -359,4 +359,4 @@ bool run_in_memory(const Point& point) {
                         [&]<class T>(Type<T>) { return run_point<T>(point); });
 }
 
-}  // namespace tessera::workloads::matmul
+}  // namespace tessera::inline v1::workloads::matmul

@@ -3,7 +3,7 @@
 #include "dist/matmul/on_devices.hpp"
 #include "workloads/matmul/problem.hpp"
 
-namespace tessera::workloads::matmul {
+namespace tessera::inline v1::workloads::matmul {
 namespace {
 
 template <class T>
@@ -48,4 +48,4 @@ template std::unique_ptr<OnGpus<Complex<float>>> on_gpus(
 template std::unique_ptr<OnGpus<Complex<double>>> on_gpus(
     const Problem&, const dist::matmul::Product<Complex<double>>&);
 
-}  // namespace tessera::workloads::matmul
+}  // namespace tessera::inline v1::workloads::matmul

@@ -8,7 +8,7 @@
 #include "mpi/agreement.hpp"
 #include "workloads/matmul/problem.hpp"
 
-namespace tessera::workloads::matmul {
+namespace tessera::inline v1::workloads::matmul {
 namespace {
 
 using dist::matmul::Op;
@@ -206,4 +206,4 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
   });
 }
 
-}  // namespace tessera::workloads::matmul
+}  // namespace tessera::inline v1::workloads::matmul

@@ -15,7 +15,7 @@
 #include "run/stop.hpp"
 #include "workloads/matmul/problem.hpp"
 
-namespace tessera::workloads::matmul {
+namespace tessera::inline v1::workloads::matmul {
 namespace {
 
 using dist::matmul::OutOfCorePlan;
@@ -341,4 +341,4 @@ void print_out_of_core(const Problem& problem, const OutOfCorePlan& stream) {
       run::of_program_text(program));
 }
 
-}  // namespace tessera::workloads::matmul
+}  // namespace tessera::inline v1::workloads::matmul

@@ -13,7 +13,7 @@
 #include "run/shares.hpp"
 #include "workloads/matmul/problem.hpp"
 
-namespace tessera::workloads::matmul {
+namespace tessera::inline v1::workloads::matmul {
 namespace {
 
 using dist::matmul::Forecast;
@@ -191,4 +191,4 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
   if (q.ranks == 1 && through) print_pieces(problem);
 }
 
-}  // namespace tessera::workloads::matmul
+}  // namespace tessera::inline v1::workloads::matmul

@@ -16,7 +16,7 @@
 #include "run/shares.hpp"
 #include "workloads/matmul/problem.hpp"
 
-namespace tessera::workloads::matmul {
+namespace tessera::inline v1::workloads::matmul {
 namespace {
 
 using dist::matmul::Method;
@@ -264,4 +264,4 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   return problem;
 }
 
-}  // namespace tessera::workloads::matmul
+}  // namespace tessera::inline v1::workloads::matmul

@@ -17,7 +17,7 @@
 #include "run/session.hpp"
 #include "workloads/frame/workload.hpp"
 
-namespace tessera::workloads::matmul {
+namespace tessera::inline v1::workloads::matmul {
 
 /// The operands of the products of a point as numpy's `@` sees them: vectors are columns, a vector
 /// from the left multiplies the transposed matrix, 3-D operands are batches of matrices.
@@ -155,4 +155,4 @@ template <class T>
 /// machine.
 void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t ranks_per_node);
 
-}  // namespace tessera::workloads::matmul
+}  // namespace tessera::inline v1::workloads::matmul

@@ -5,7 +5,7 @@
 #include "base/timer.hpp"
 #include "workloads/matmul/problem.hpp"
 
-namespace tessera::workloads::matmul {
+namespace tessera::inline v1::workloads::matmul {
 namespace {
 
 constexpr double long_enough = 0.05;  // seconds
@@ -77,4 +77,4 @@ double speed_of(const Problem& problem) {
   return dispatch_field(problem.element, [&]<class T>(Type<T>) { return speed<T>(problem); });
 }
 
-}  // namespace tessera::workloads::matmul
+}  // namespace tessera::inline v1::workloads::matmul

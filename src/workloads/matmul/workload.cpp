@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera::workloads::matmul {
+namespace tessera::inline v1::workloads::matmul {
 namespace {
 
 class Planned final : public PlannedOf<Problem, Inputs> {
@@ -67,4 +67,4 @@ Workload workload(const run::OptionSet& options) {
           .auto_takes_gpus = true};
 }
 
-}  // namespace tessera::workloads::matmul
+}  // namespace tessera::inline v1::workloads::matmul

@@ -17,7 +17,7 @@
 #include "run/outputs.hpp"
 #include "workloads/sort/problem.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 using dist::sort::Pair;
@@ -225,4 +225,4 @@ void print_apply_in_blocks(const Asked& asked) {
   if (asked.comm.is_root()) apply.print();
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

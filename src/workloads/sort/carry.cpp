@@ -16,7 +16,7 @@
 #include "machine/team.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 using machine::Buffer;
@@ -310,4 +310,4 @@ std::optional<index_t> key_in_row(const Inputs& inputs, const Problem& problem,
   return key.in_rows(inputs.data->name().file).offset();
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

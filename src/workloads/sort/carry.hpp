@@ -12,7 +12,7 @@
 #include "run/outputs.hpp"
 #include "workloads/sort/problem.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 /// Permutes columns one after the other and verifies them while they are in a cache: hashes the
 /// input as it is read, and verifies hash and order of the result as rows are gathered, or as they
@@ -74,4 +74,4 @@ class Carrier {
 [[nodiscard]] std::optional<index_t> key_in_row(const Inputs& inputs, const Problem& problem,
                                                 const SortColumn& key);
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -8,7 +8,7 @@
 #include "mpi/agreement.hpp"
 #include "workloads/sort/problem.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 /// Returns the whole permutation on rank 0, nothing elsewhere. Collective.
@@ -81,4 +81,4 @@ void carry_content(const mpi::Communicator& comm, const Inputs& inputs, const Pr
   });
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

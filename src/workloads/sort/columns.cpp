@@ -13,7 +13,7 @@
 #include "mpi/agreement.hpp"
 #include "workloads/sort/problem.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 using dist::sort::KeyForm;
 using dist::sort::Order;
@@ -232,4 +232,4 @@ std::string text_of(const SortColumn& column) {
   return (column.order == Order::descending ? "-" : "") + type;
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -11,7 +11,7 @@
 #include "run/outputs.hpp"
 #include "workloads/sort/problem.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 using run::Values;
@@ -214,4 +214,4 @@ bool run_keys(const Point& point) {
   });
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

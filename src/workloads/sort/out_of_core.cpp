@@ -21,7 +21,7 @@
 #include "workloads/sort/external/content.hpp"
 #include "workloads/sort/external/parts.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 namespace fs = std::filesystem;
@@ -395,4 +395,4 @@ void print_out_of_core(const Asked& asked) {
   External(asked).print();
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -4,7 +4,7 @@
 
 #include "workloads/sort/problem.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 namespace {
 
@@ -91,4 +91,4 @@ void write_keys(const Problem& problem, run::Outputs& outputs, std::size_t place
   }
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -10,7 +10,7 @@
 #include "run/shares.hpp"
 #include "workloads/sort/problem.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 using dist::sort::Forecast;
@@ -177,4 +177,4 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
                slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -15,7 +15,7 @@
 #include "run/shares.hpp"
 #include "workloads/sort/problem.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 using dist::sort::Algorithm;
 using dist::sort::KeyForm;
@@ -275,4 +275,4 @@ run::Counted simulated_counts(const Problem& problem) {
        .range = kernel.starts_with("counting") ? std::clamp<index_t>(problem.n, 1, 1 << 28) : 0});
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -23,7 +23,7 @@
 #include "run/session.hpp"
 #include "workloads/frame/workload.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 /// Input files.
 struct Inputs {
@@ -215,4 +215,4 @@ template <class T>
 [[nodiscard]] tessera::sort::Content load_and_hash(const Inputs& inputs, const Problem& problem,
                                                    layout::Range rows, T* to);
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -18,7 +18,7 @@
 #include "run/outputs.hpp"
 #include "workloads/sort/problem.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 using dist::sort::BitsPiece;
@@ -220,4 +220,4 @@ bool run_quantiles(const Point& point) {
   });
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

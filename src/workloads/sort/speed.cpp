@@ -6,7 +6,7 @@
 #include "machine/fork_join.hpp"
 #include "workloads/sort/problem.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 constexpr double long_enough = 0.05;  // seconds
@@ -42,4 +42,4 @@ double speed_of(const Problem& problem) {
                           [&]<class T>(Type<T>) { return speed<T>(problem); });
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -14,7 +14,7 @@
 #include "run/outputs.hpp"
 #include "workloads/sort/carry.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 using dist::sort::KeyColumn;
@@ -292,4 +292,4 @@ bool run_table(const Point& point) {
   return TableSort(point.comm, point.inputs, point.problem).run(point.values, point.session);
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -15,7 +15,7 @@
 #include "run/device.hpp"
 #include "workloads/sort/external/content.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 using run::Values;
@@ -191,4 +191,4 @@ Workload workload(const run::OptionSet& options) {
           .discarded = {"the sorted rows are", {"quantiles"}}};
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -8,7 +8,7 @@
 
 #include "workloads/stencil/stops.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 
 /// The stops of a repetition and their results.
 template <class T>
@@ -50,4 +50,4 @@ class Aside : public Stop {
   std::vector<Stop*> stops_;
 };
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

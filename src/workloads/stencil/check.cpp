@@ -6,7 +6,7 @@
 
 #include "workloads/stencil/stops.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 /// The tolerated drift of a field's sum over some steps, relative to its magnitude, and per value,
@@ -125,4 +125,4 @@ template class Check<Half>;
 template class Check<float>;
 template class Check<double>;
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

@@ -21,7 +21,7 @@
 #include "run/stop.hpp"
 #include "workloads/stencil/stops.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 std::string previous_name(const std::string& file) { return file + ".previous"; }
@@ -351,4 +351,4 @@ template Begin resume(const Point&, DistributedField<float>&, const std::string&
 template std::string start_of(const Point&, const DistributedField<double>&);
 template Begin resume(const Point&, DistributedField<double>&, const std::string&);
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

@@ -16,7 +16,7 @@
 #include "workloads/stencil/problem.hpp"
 #include "workloads/stencil/unrolled.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 using dist::stencil::DistributedField;
@@ -265,4 +265,4 @@ template void load(const Problem&, const Inputs&, DistributedField<Half>&);
 template void load(const Problem&, const Inputs&, DistributedField<float>&);
 template void load(const Problem&, const Inputs&, DistributedField<double>&);
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

@@ -11,7 +11,7 @@
 #include "workloads/stencil/problem.hpp"
 #include "workloads/stencil/unrolled.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 using dist::stencil::Scheme;
@@ -167,4 +167,4 @@ TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

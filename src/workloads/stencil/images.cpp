@@ -12,7 +12,7 @@
 #include "mpi/agreement.hpp"
 #include "workloads/stencil/problem.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 void describe_image(const std::string& file, const std::vector<io::DatasetSpec>& specs, bool xdmf) {
@@ -59,4 +59,4 @@ void describe_images(const Point& point, const char* option,
   });
 }
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "workloads/stencil/problem.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 using dist::stencil::Boundary;
@@ -164,4 +164,4 @@ Weights read_weights(const io::DatasetName& name, const io::DatasetInfo& info) {
   return weights;
 }
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

@@ -11,7 +11,7 @@
 #include "run/shares.hpp"
 #include "workloads/stencil/problem.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 using run::Values;
@@ -142,4 +142,4 @@ void choose_place(const mpi::Communicator& comm, const Values& point, const Inpu
   });
 }
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

@@ -13,7 +13,7 @@
 #include "run/shares.hpp"
 #include "workloads/stencil/problem.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 using dist::stencil::Forecast;
@@ -183,4 +183,4 @@ void print_plan(const Problem& problem) {
           : " with typical rates (run `tessera machine` once to measure this machine)");
 }
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

@@ -15,7 +15,7 @@
 #include "run/held.hpp"
 #include "workloads/stencil/problem.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 using dist::stencil::Scheme;
@@ -397,4 +397,4 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   return problem;
 }
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

@@ -19,7 +19,7 @@
 #include "run/session.hpp"
 #include "workloads/frame/workload.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 
 /// The terms that files hold; walls are made of cells without a value.
 inline constexpr std::array<tessera::stencil::Term, 3> terms_of_files{
@@ -178,4 +178,4 @@ template <class T>
 [[nodiscard]] std::string identity_of(const Point& point,
                                       const dist::stencil::DistributedField<T>& u);
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

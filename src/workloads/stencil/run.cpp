@@ -23,7 +23,7 @@
 #include "run/file_traffic.hpp"
 #include "workloads/stencil/aside.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 using dist::stencil::Traffic;
@@ -355,4 +355,4 @@ bool run_steps(const Point& point) {
                        [&]<class T>(Type<T>) { return StencilRun<T>(point).run(); });
 }
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

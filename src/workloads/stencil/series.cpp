@@ -14,7 +14,7 @@
 #include "mpi/agreement.hpp"
 #include "workloads/stencil/stops.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 struct Norms {
@@ -201,4 +201,4 @@ template class Series<Half>;
 template class Series<float>;
 template class Series<double>;
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

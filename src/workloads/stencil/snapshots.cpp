@@ -12,7 +12,7 @@
 #include "mpi/agreement.hpp"
 #include "workloads/stencil/stops.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 
 template <class T>
 Snapshots<T>::Snapshots(const Point& point, const DistributedField<T>& u, run::Outputs& outputs,
@@ -166,4 +166,4 @@ template class Snapshots<Half>;
 template class Snapshots<float>;
 template class Snapshots<double>;
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

@@ -5,7 +5,7 @@
 #include "base/timer.hpp"
 #include "workloads/stencil/problem.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 constexpr index_t most_points = index_t{1} << 24;  // larger than the caches
@@ -67,4 +67,4 @@ double speed_of(const Problem& problem) {
   return dispatch_kept(problem.element, [&]<class T>(Type<T>) { return speed<T>(problem); });
 }
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

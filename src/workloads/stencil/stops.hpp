@@ -13,7 +13,7 @@
 #include "run/outputs.hpp"
 #include "workloads/stencil/problem.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 
 using dist::stencil::DistributedField;
 using dist::stencil::Stop;
@@ -170,4 +170,4 @@ template <class T>
 /// Returns the steps of --every: its multiples, the first and the last step.
 [[nodiscard]] std::vector<index_t> frames_of(const Problem& problem, index_t first);
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

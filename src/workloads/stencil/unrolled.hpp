@@ -7,7 +7,7 @@
 
 #include "dist/stencil/scheme.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 
 /// Calls body(part, shift) for the parts of a box in unrolled periodic dimensions, each with its
 /// offset to the field's indices.
@@ -36,4 +36,4 @@ void each_unrolled(const dist::stencil::Scheme& scheme, const Box3& box, const B
   }
 }
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 
-namespace tessera::workloads::stencil {
+namespace tessera::inline v1::workloads::stencil {
 namespace {
 
 class Planned final : public PlannedOf<Problem, Inputs> {
@@ -65,4 +65,4 @@ Workload workload(const run::OptionSet& options) {
           .discarded = {"the field is", {"checkpoint"}}};
 }
 
-}  // namespace tessera::workloads::stencil
+}  // namespace tessera::inline v1::workloads::stencil

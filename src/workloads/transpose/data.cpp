@@ -13,7 +13,7 @@
 #include "mpi/agreement.hpp"
 #include "workloads/transpose/problem.hpp"
 
-namespace tessera::workloads::transpose {
+namespace tessera::inline v1::workloads::transpose {
 namespace {
 
 template <class T>
@@ -142,4 +142,4 @@ run::Outputs open_output(const Point& point, const std::string& identity) {
   return outputs;
 }
 
-}  // namespace tessera::workloads::transpose
+}  // namespace tessera::inline v1::workloads::transpose

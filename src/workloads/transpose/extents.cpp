@@ -10,7 +10,7 @@
 #include "mpi/agreement.hpp"
 #include "workloads/transpose/problem.hpp"
 
-namespace tessera::workloads::transpose {
+namespace tessera::inline v1::workloads::transpose {
 namespace {
 
 using dist::transpose::Op;
@@ -107,4 +107,4 @@ void resolve_extents(const Values& point, const FileInput& input, Problem& probl
   }
 }
 
-}  // namespace tessera::workloads::transpose
+}  // namespace tessera::inline v1::workloads::transpose

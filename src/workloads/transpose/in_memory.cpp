@@ -14,7 +14,7 @@
 #include "kernels/transpose/permute.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::workloads::transpose {
+namespace tessera::inline v1::workloads::transpose {
 namespace {
 
 using dist::DistributedRecords;
@@ -248,4 +248,4 @@ bool run_axes(const Point& point) {
                           [&] { outputs.write(0, part.first_element, to.span()); });
 }
 
-}  // namespace tessera::workloads::transpose
+}  // namespace tessera::inline v1::workloads::transpose

@@ -20,7 +20,7 @@
 #include "run/stop.hpp"
 #include "workloads/transpose/problem.hpp"
 
-namespace tessera::workloads::transpose {
+namespace tessera::inline v1::workloads::transpose {
 namespace {
 
 using dist::transpose::Method;
@@ -381,4 +381,4 @@ void print_out_of_core(const Problem& problem, const Tiles& tiles) {
       human_bytes(held_of(tiles, problem.shape.ranks) + program), run::of_program_text(program));
 }
 
-}  // namespace tessera::workloads::transpose
+}  // namespace tessera::inline v1::workloads::transpose

@@ -12,7 +12,7 @@
 #include "run/shares.hpp"
 #include "workloads/transpose/problem.hpp"
 
-namespace tessera::workloads::transpose {
+namespace tessera::inline v1::workloads::transpose {
 namespace {
 
 using dist::transpose::Algorithm;
@@ -171,4 +171,4 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings) {
       slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 
-}  // namespace tessera::workloads::transpose
+}  // namespace tessera::inline v1::workloads::transpose

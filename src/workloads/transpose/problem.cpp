@@ -18,7 +18,7 @@
 #include "run/shares.hpp"
 #include "workloads/transpose/problem.hpp"
 
-namespace tessera::workloads::transpose {
+namespace tessera::inline v1::workloads::transpose {
 namespace {
 
 using dist::transpose::Algorithm;
@@ -320,4 +320,4 @@ Problem resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   return problem;
 }
 
-}  // namespace tessera::workloads::transpose
+}  // namespace tessera::inline v1::workloads::transpose

@@ -16,7 +16,7 @@
 #include "run/outputs.hpp"
 #include "workloads/frame/workload.hpp"
 
-namespace tessera::workloads::transpose {
+namespace tessera::inline v1::workloads::transpose {
 
 /// Input files.
 struct Inputs {
@@ -126,4 +126,4 @@ void print_out_of_core(const Problem& problem, const dist::transpose::Tiles& til
 /// Returns the bytes of tiles that one of `ranks` ranks holds.
 [[nodiscard]] index_t held_of(const dist::transpose::Tiles& tiles, index_t ranks);
 
-}  // namespace tessera::workloads::transpose
+}  // namespace tessera::inline v1::workloads::transpose

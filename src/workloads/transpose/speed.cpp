@@ -7,7 +7,7 @@
 #include "base/timer.hpp"
 #include "workloads/transpose/problem.hpp"
 
-namespace tessera::workloads::transpose {
+namespace tessera::inline v1::workloads::transpose {
 
 double speed_of(const Problem& problem) {
   constexpr double long_enough = 0.05;  // seconds
@@ -40,4 +40,4 @@ double speed_of(const Problem& problem) {
   return 2 * static_cast<double>(times * rows * cols * q.element_bytes) / timer.seconds();
 }
 
-}  // namespace tessera::workloads::transpose
+}  // namespace tessera::inline v1::workloads::transpose

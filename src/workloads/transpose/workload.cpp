@@ -9,7 +9,7 @@
 #include "kernels/transpose/variants.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::workloads::transpose {
+namespace tessera::inline v1::workloads::transpose {
 namespace {
 
 /// Returns whether the point only converts a file into another by the methods chosen here: it is
@@ -107,4 +107,4 @@ Workload workload(const run::OptionSet& options) {
           .discarded = {"the transpose is"}};
 }
 
-}  // namespace tessera::workloads::transpose
+}  // namespace tessera::inline v1::workloads::transpose

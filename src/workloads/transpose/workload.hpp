@@ -6,11 +6,11 @@
 #include "workloads/frame/workload.hpp"
 #include "workloads/transpose/problem.hpp"
 
-namespace tessera::workloads::transpose {
+namespace tessera::inline v1::workloads::transpose {
 
 [[nodiscard]] Workload workload(const run::OptionSet& options);
 
 /// Returns the planner of points with these inputs, in memory or out of core.
 [[nodiscard]] Resolve resolve_with(std::shared_ptr<const Inputs> inputs);
 
-}  // namespace tessera::workloads::transpose
+}  // namespace tessera::inline v1::workloads::transpose

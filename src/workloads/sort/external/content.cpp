@@ -7,7 +7,7 @@
 #include "machine/pages.hpp"
 #include "mpi/agreement.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 RowContent::RowContent(const Inputs& inputs, const Problem& problem)
     : inputs_(inputs), problem_(problem) {
@@ -58,4 +58,4 @@ bool is_carried_in_rounds(const Problem& problem, const io::Column& column) {
   return problem.task == Task::permutation && !problem.generated() && !holds_references(column);
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -8,7 +8,7 @@
 #include "io/raw_file.hpp"
 #include "workloads/sort/external/pieces.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 class RowContent {
  public:
@@ -43,4 +43,4 @@ class RowContent {
 /// self-contained: references are not, as all of them are held to be translated.
 [[nodiscard]] bool is_carried_in_rounds(const Problem& problem, const io::Column& column);
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -8,7 +8,7 @@
 #include "mpi/heartbeat.hpp"
 #include "workloads/sort/external/read_ahead.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 template <class T>
@@ -254,4 +254,4 @@ std::unique_ptr<RowPieces> make_key_pieces(const Inputs& inputs, const Problem& 
                           });
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -7,7 +7,7 @@
 
 #include "mpi/agreement.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 using dist::sort::PartBorder;
 using dist::sort::RunSamples;
@@ -123,4 +123,4 @@ index_t OrderOfParts::faults(const mpi::Communicator& comm) const {
   return wrong;
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

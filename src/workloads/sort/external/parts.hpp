@@ -8,7 +8,7 @@
 #include "dist/sort/external.hpp"
 #include "workloads/sort/external/runs.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 /// Divides the rows by a sample of the input, if the pieces can. Returns an identifier of the
 /// division; empty if runs are sorted. Collective.
@@ -69,4 +69,4 @@ class OrderOfParts {
   std::vector<std::uint64_t> first_, last_;
 };
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -2,7 +2,7 @@
 
 #include "workloads/sort/external/pieces.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 index_t rows_of(std::span<const Slice> slices) {
   index_t rows = 0;
@@ -34,4 +34,4 @@ std::unique_ptr<RowPieces> make_pieces(const Inputs& inputs, const Problem& prob
   return make_key_pieces(inputs, problem, verify, queue);
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

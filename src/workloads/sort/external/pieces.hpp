@@ -7,7 +7,7 @@
 #include "io/async_file.hpp"
 #include "workloads/sort/problem.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 /// Consecutive rows of the input, or of a run.
 struct Slice {
@@ -106,4 +106,4 @@ inline constexpr const char* keys_path = "/tessera_keys";
 inline constexpr const char* index_path = "/tessera_index";
 inline constexpr const char* samples_path = "/tessera_samples";
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

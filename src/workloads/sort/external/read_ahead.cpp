@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 constexpr index_t line = 64;
@@ -83,4 +83,4 @@ ReadAhead::Taken ReadAhead::take(std::span<const Slice> slices) {
   return taken;
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -16,7 +16,7 @@
 #include "machine/buffer.hpp"
 #include "workloads/sort/external/pieces.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 /// Buffers for rows, column by column: one is in use together with a spare one, the third is
 /// written and then read into. A separate thread reads data that is stored as in memory.
@@ -84,4 +84,4 @@ class ReadAhead {
       reading_;  // concurrent with the writes; declared last, so that it ends before its buffers
 };
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -24,7 +24,7 @@
 #include "io/verify_file.hpp"
 #include "mpi/heartbeat.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 namespace fs = std::filesystem;
@@ -252,4 +252,4 @@ SortedFile SortedFiles::load(const std::string& file) const {
   return result;
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -8,7 +8,7 @@
 #include "io/output_file.hpp"
 #include "workloads/sort/external/pieces.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 /// Returns the identity of the sort that a file belongs to: another attempt may use the file if it
 /// is equal.
@@ -100,4 +100,4 @@ class SortedFiles {
   io::FileQueue::Ticket written_;  // its last write
 };
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -5,7 +5,7 @@
 #include "dist/sort/column_words.hpp"
 #include "io/plain_rows.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 using dist::sort::KeyColumn;
 using machine::Buffer;
@@ -76,4 +76,4 @@ std::vector<std::uint64_t> TableKeys::sample(index_t n, index_t pages, index_t i
   return sample;
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

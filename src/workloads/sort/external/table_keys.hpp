@@ -9,7 +9,7 @@
 #include "machine/buffer.hpp"
 #include "workloads/sort/problem.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 
 class TableKeys {
  public:
@@ -44,4 +44,4 @@ class TableKeys {
   std::vector<RowKey> keys_;
 };
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -16,7 +16,7 @@
 #include "workloads/sort/external/read_ahead.hpp"
 #include "workloads/sort/external/table_keys.hpp"
 
-namespace tessera::workloads::sort {
+namespace tessera::inline v1::workloads::sort {
 namespace {
 
 using dist::sort::ColumnWords;
@@ -386,4 +386,4 @@ std::unique_ptr<RowPieces> make_table_pieces(const Inputs& inputs, const Problem
   return std::make_unique<TablePieces>(inputs, problem, verify, with_index, queue);
 }
 
-}  // namespace tessera::workloads::sort
+}  // namespace tessera::inline v1::workloads::sort

@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-namespace tessera {
+namespace tessera::inline v1 {
 inline namespace simulated {
 
 class Timer {
@@ -21,4 +21,4 @@ class Timer {
 };
 
 }  // namespace simulated
-}  // namespace tessera
+}  // namespace tessera::inline v1

@@ -2,5 +2,5 @@
 // A header of the program with the name of one of the library's.
 
 namespace own {
-struct Timer {};
+struct Product {};
 }  // namespace own
