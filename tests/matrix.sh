@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# bash tests/matrix.sh [ROW...]: tries HEAD in the environments that exist on one machine, each in a
-# bare root of its own (tests/fresh.sh), and prints one table. Without arguments all rows run, for
-# hours; rows: --list. Logs are in build/matrix/; the exit code is 1 if a cell is a failure. A row
-# that cannot run here has the reason.
+# bash tests/matrix.sh [--continue] [ROW...]: tries HEAD in the environments that exist on one
+# machine, each in a bare root of its own (tests/fresh.sh), and prints one table with the commit that
+# each row tried. Without arguments all rows run, for hours; rows: --list. Logs are in build/matrix/;
+# --continue takes a row that has ended from its log. The exit code is 1 if a cell is a failure. A
+# row that cannot run here has the reason.
 #
 # A row is a function row_NAME that calls `environment` with its title, then `column` for each
 # command that is typed, in order: configure, build, run or tests. Without columns README.md's two
@@ -138,12 +139,12 @@ read_log() { # log
   [ -z "$line" ] || tested="$tested: $line"
 }
 
-table=() failed=
+table=() failed='' continue=''
+case ${1:-} in
+  --list) rows && exit ;;
+  --continue) continue=yes && shift ;;
+esac
 for row in $(if [ $# -gt 0 ]; then echo "$@"; else rows; fi); do
-  if [ "$row" = --list ]; then
-    rows
-    exit
-  fi
   columns=() unavailable=$(unavailable_here)
   declare -F "row_$row" >/dev/null || {
     echo "tests/matrix.sh: error: $row: unknown row; rows: $(rows | tr '\n' ' ')" >&2
@@ -151,18 +152,24 @@ for row in $(if [ $# -gt 0 ]; then echo "$@"; else rows; fi); do
   }
   "row_$row"
   [ ${#columns[@]} -gt 0 ] || columns=(run tests)
-  started=$SECONDS
-  if [ -n "$unavailable" ]; then
-    table+=("| $title | not here: $unavailable | - | - | - | - |")
-    continue
+  log=$logs/$row.log ended='^== ended after \([0-9]*\) min$'
+  if [ -z "$continue" ] || ! grep -qs "$ended" "$log"; then
+    if [ -n "$unavailable" ]; then
+      table+=("| $title | not here: $unavailable | - | - | - | - | - |")
+      continue
+    fi
+    mkdir -p "$logs"
+    started=$SECONDS
+    echo "== $title (log: $log)" >&2
+    echo "== commit $(git -C "$tree" rev-parse --short HEAD)" >"$log"
+    bash "$tree/tests/fresh.sh" "${arguments[@]}" >>"$log" 2>&1 || true
+    echo "== ended after $(((SECONDS - started + 59) / 60)) min" >>"$log"
   fi
-  mkdir -p "$logs"
-  echo "== $title (log: $logs/$row.log)" >&2
-  bash "$tree/tests/fresh.sh" "${arguments[@]}" >"$logs/$row.log" 2>&1 || true
-  read_log "$logs/$row.log"
-  table+=("| $title | $configured | $built | $ran | $tested | $(((SECONDS - started + 59) / 60)) |")
+  read_log "$log"
+  table+=("| $title | $configured | $built | $ran | $tested | $(sed -n "s/$ended/\1/p" "$log") \
+| $(sed -n '1s/^== commit //p' "$log") |")
 done
-echo "| environment | configure | build | run | tests | min |"
-echo "|---|---|---|---|---|---|"
+echo "| environment | configure | build | run | tests | min | commit |"
+echo "|---|---|---|---|---|---|---|"
 printf '%s\n' "${table[@]}"
 [ -z "$failed" ]
