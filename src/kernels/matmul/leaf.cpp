@@ -5,7 +5,7 @@
 #include "kernels/matmul/checksum_leaf.hpp"
 
 #define TESSERA_DECLARE(isa)                                       \
-  namespace tessera::isa {                                         \
+  namespace tessera::inline v1::isa {                              \
   const matmul::LeafKernels<float>& leaf_kernels_f32();            \
   const matmul::LeafKernels<double>& leaf_kernels_f64();           \
   const matmul::LeafKernels<Complex<float>>& leaf_kernels_c64();   \

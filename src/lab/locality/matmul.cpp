@@ -15,7 +15,7 @@
 #include "lab/locality/traced.hpp"
 
 #define TESSERA_DECLARE(isa)                                               \
-  namespace tessera::isa {                                                 \
+  namespace tessera::inline v1::isa {                                      \
   const matmul::LeafKernels<locality::Traced<float>>& leaf_kernels_f32();  \
   const matmul::LeafKernels<locality::Traced<double>>& leaf_kernels_f64(); \
   }

@@ -13,7 +13,7 @@ const LeafKernels<locality::Traced<double>>& leaf_kernels_f64();
 }  // namespace tessera::inline v1::TESSERA_ISA
 
 #define TESSERA_TRACED_LEAF()                                       \
-  namespace tessera::TESSERA_ISA {                                  \
+  namespace tessera::inline v1::TESSERA_ISA {                       \
   const LeafKernels<locality::Traced<float>>& leaf_kernels_f32() {  \
     return kernels<locality::Traced<float>>;                        \
   }                                                                 \
