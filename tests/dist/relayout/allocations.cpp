@@ -16,4 +16,4 @@ void* operator new(std::size_t size) {
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
-std::size_t tessera::dist::relayout::allocated_bytes() { return bytes; }
+std::size_t tessera::allocated_bytes() { return bytes; }

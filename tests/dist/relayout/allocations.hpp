@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-namespace tessera::dist::relayout {
+namespace tessera {
 
 /// Returns the bytes that operator new has given out so far, on all threads.
 [[nodiscard]] std::size_t allocated_bytes();
 
-}  // namespace tessera::dist::relayout
+}  // namespace tessera
