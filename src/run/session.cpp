@@ -343,22 +343,23 @@ void Session::record_tables(const std::vector<io::TableRows>& tables) {
   mpi::on_root(comm_, "results", [&] { append(tables); });
 }
 
-/// Appends to the results file, if any. Local, on rank 0.
+/// Adds rows to the results file, if any. Local, on rank 0.
 void Session::append(const std::vector<io::TableRows>& tables) {
   if (results_.empty()) return;
-  if (run_.empty())
-    run_ = io::append_new_run(results_, options_.command(), provenance_, tables);
-  else
-    io::append_results(results_, run_, provenance_, tables);
+  if (!writer_) writer_.emplace(results_, options_.command());
+  writer_->add(provenance_, tables);
 }
 
 void Session::finish() {
   const mpi::AccountScope account("results");
-  if (!results_.empty() && comm_.max(index_t{run_.empty() ? 0 : 1}) != 0)
+  if (!results_.empty() && comm_.max(index_t{writer_ ? 1 : 0}) != 0)
     record_tables({{io::schema::wall, wall_rows()}});
+  mpi::on_root(comm_, "results", [&] {
+    if (writer_) writer_->store();
+  });
   if (answer().is_json()) answer_memory(comm_.max(planned_), comm_.max(machine::peak_resident()));
   if (!comm_.is_root()) return;
-  if (!run_.empty()) answer().set("results", {{"file", results_}, {"run", run_}});
+  if (writer_) answer().set("results", {{"file", results_}, {"run", writer_->run()}});
   answer().set("skipped", skipped_);
   clear_progress_line();
   if (table_) fmt::print("{}", table_->fitted(settings_, terminal_columns()));
@@ -384,7 +385,7 @@ void Session::finish() {
   }
   if (table_ && ceilings_.all.empty() && repeats_)
     fmt::print("share of the ceiling unknown: run `tessera machine` once\n");
-  if (table_ && !results_.empty()) fmt::print("results: {} (group {})\n", results_, run_);
+  if (table_ && writer_) fmt::print("results: {} (group {})\n", results_, writer_->run());
 }
 
 }  // namespace tessera::inline v1::run

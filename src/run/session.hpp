@@ -13,7 +13,7 @@
 #include "base/progress.hpp"
 #include "base/statistics.hpp"
 #include "base/table.hpp"
-#include "io/results.hpp"
+#include "io/run_writer.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
 #include "mpi/region.hpp"
@@ -210,9 +210,8 @@ class Session {
   const std::vector<std::string>& arguments_;
   std::string start_time_;
   std::string results_;
-  std::string run_;            ///< name of this run in the results file; empty before the first
-                               ///< write
-  std::vector<Option> swept_;  ///< numeric options that are an axis of this run
+  std::optional<io::RunWriter> writer_;  ///< rank 0, from the first rows on
+  std::vector<Option> swept_;            ///< numeric options that are an axis of this run
   std::set<std::string> known_;
   const machine::Gpus* gpus_ = nullptr;          ///< GPUs that this run may use
   std::map<std::string, io::Value> provenance_;  ///< empty before the first write

@@ -9,7 +9,6 @@
 #include "io/number_types.hpp"
 #include "io/output_file.hpp"
 #include "io/raw_file.hpp"
-#include "io/results.hpp"
 #include "io/schema.hpp"
 #include "io/type_name.hpp"
 #include "io/verify_file.hpp"
@@ -398,39 +397,6 @@ TEST(RawFile, ANewFileTakesNobodysPlace) {
   EXPECT_TRUE(fs::equivalent(behind_links(folder.file("link")), name));
   EXPECT_EQ(fs::path(behind_links(folder.file("gone"))).filename(), "nothing");
   EXPECT_EQ(fs::path(behind_links(folder.file("turn"))).filename(), "turn");
-}
-
-TEST(Results, AppendKeepsWhatWasThere) {
-  const Folder folder;
-  if (!folder.comm().is_root()) return;
-  const std::string file = folder.file("sub/r.h5");
-  const auto row = [](index_t n, const char* kernel) {
-    return Row{{"n", n, ""},
-               {"seconds", 0.5 * static_cast<double>(n), "s"},
-               {"point", std::string(kernel), ""}};
-  };
-  EXPECT_EQ(append_new_run(file, "matmul", {{"seed", index_t{1}}},
-                           {{schema::summary, {row(1, "a"), row(2, "b")}}}),
-            "matmul_0001");
-  append_results(file, "matmul_0001", {}, {{schema::summary, {row(3, "c")}}});
-  EXPECT_EQ(append_new_run(file, "matmul", {}, {{schema::summary, {row(4, "d")}}}), "matmul_0002");
-  EXPECT_EQ(text_column(file, schema::summary, "point"),
-            (std::vector<std::string>{"a", "b", "c", "d"}));
-  EXPECT_TRUE(text_column(folder.file("none.h5"), schema::summary, "point").empty());
-}
-
-TEST(Results, AreNotAddedToAFileOfData) {
-  const Folder folder;
-  if (!folder.comm().is_root()) return;
-  const std::string file = folder.file("data.h5");
-  {
-    const Handle data(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
-    const Handle group(H5Gcreate2(data, "mine", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
-  }
-  const auto before = fs::last_write_time(file);
-  EXPECT_THROW((void)append_new_run(file, "matmul", {}, {}), Error);
-  EXPECT_THROW(append_results(file, "matmul_0001", {}, {}), Error);
-  EXPECT_EQ(fs::last_write_time(file), before);
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/progress.hpp"
 #include "base/text.hpp"
 #include "io/probe.hpp"
 #include "io/raw_file.hpp"
+#include "io/run_writer.hpp"
 #include "io/schema.hpp"
 #include "mpi/agreement.hpp"
 #include "run/answer.hpp"
@@ -44,24 +46,23 @@ class Notebook {
   }
   void add(const std::vector<io::TableRows>& tables) {
     if (file_.empty()) return;
-    if (run_.empty())
-      run_ = io::append_new_run(file_, command_, provenance_, tables);
-    else
-      io::append_results(file_, run_, provenance_, tables);
+    if (!writer_) writer_.emplace(file_, command_);
+    writer_->add(provenance_, tables);
   }
-  void finish() const {
+  void finish() {
+    if (writer_) writer_->store();
     if (skipped_ > 0)
       fmt::print("{} already in {}: skipped (--again traces them once more)\n",
                  counted(skipped_, "point"), file_);
-    if (!run_.empty())
-      fmt::print("results: {} (group {}); run tessera report {} to plot them\n", file_, run_,
-                 file_);
+    if (writer_)
+      fmt::print("results: {} (group {}); run tessera report {} to plot them\n", file_,
+                 writer_->run(), file_);
   }
 
  private:
   std::map<std::string, io::Value> provenance_;
-  std::string file_, command_, run_;  // run_: the run's name in the file, empty before the first
-                                      // write
+  std::string file_, command_;
+  std::optional<io::RunWriter> writer_;
   std::set<std::string> known_;
   int skipped_ = 0;
 };

@@ -225,9 +225,9 @@ TEST(HaloExchange, AllocatesNothingAfterTheFirstExecution) {
   const Held<double> field(shape, comm.rank(), 0, Memory::rows);
   HaloPlan<double> plan(comm, shape, 1, 2);
   plan.execute(field.view());
-  const std::size_t before = relayout::allocated_bytes();
+  const std::size_t before = allocated_bytes();
   for (int k = 0; k < 3; ++k) plan.execute(field.view());
-  EXPECT_EQ(relayout::allocated_bytes() - before, 0U);
+  EXPECT_EQ(allocated_bytes() - before, 0U);
   EXPECT_EQ(field.wrong(), 0);
   EXPECT_EQ(comm.sum(plan.messages()) == 0, comm.size() == 1);
 }

@@ -178,9 +178,9 @@ TEST(PermutePlan, TransposesSlabsAndPencilsWithoutAllocation) {
       come.execute(b.data(), c.data());
     };
     both();
-    const std::size_t before = relayout::allocated_bytes();
+    const std::size_t before = allocated_bytes();
     both();
-    EXPECT_EQ(relayout::allocated_bytes() - before, 0U);
+    EXPECT_EQ(allocated_bytes() - before, 0U);
     EXPECT_EQ(c, a);
     EXPECT_EQ(comm.sum(go.sent_bytes()), comm.sum(come.sent_bytes()));
     if (ranks > 1) {
