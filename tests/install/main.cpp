@@ -51,7 +51,7 @@ tessera::ExitCode body(const tessera::mpi::Communicator& comm) {
                 static_cast<long long>(wrong), static_cast<long long>(m * n));
   }
   static_assert(TESSERA_VERSION_NUMBER >= 100 && own::failure == 3 &&
-                std::is_same_v<tessera::View<double>, tessera::v1::View<double>> &&
+                std::is_same_v<tessera::MatrixView<double>, tessera::v1::MatrixView<double>> &&
                 std::is_empty_v<own::Product>);
   return wrong == 0 ? tessera::ExitCode::ok : tessera::ExitCode::verification;
 }
