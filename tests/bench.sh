@@ -2,9 +2,11 @@
 # bash tests/bench.sh <matmul|transpose|stencil|sort|files> [--quick] [...]: ours and the peers,
 # interleaved in one run; files: whole commands from file to file. Other arguments are passed to the
 # program of one process only (see its --help).
+# bash tests/bench.sh --guard [--store]: fails if a kernel lost 5 % since the baseline that --store
+# made on this machine (tests/bench/guard.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort|files [--quick]}
+workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort|files|--guard [...]}
 shift
 build=build/bench; mkdir -p build
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
@@ -15,6 +17,10 @@ make() { cmake --build "$build" --target "$1" >"$build.log" 2>&1 || { cat "$buil
 python=$(for one in python3 /usr/bin/python3; do
   if "$one" -c "import h5py" 2>&-; then echo "$one"; fi
 done | head -n 1)
+if [ "$workload" = --guard ]; then
+  make bench_guard
+  exec python3 tests/bench/guard.py "$build/tests/bench/bench_guard" "$@"
+fi
 if [ "$workload" = files ]; then
   make tessera
   exec "${python:?h5py is missing}" tests/bench/files.py "$build/bin/tessera" "$@"
