@@ -19,8 +19,9 @@ from package import ROOT, generator, numpy, tessera
 FUNCTIONS = {"matmul", "transpose", "sort", "argsort", "stencil", "threads"}
 
 
+OF_ONE_PROCESS = ("__init__.py", "__init__.pyi", "_kernels", "_kernels.pyi", "py.typed")
 ON_RANKS = (() if os.environ.get("TESSERA_PYTHON_MPI") in ("OFF", "0") else
-            ("_distributed", "distributed.py", "fields.py", "layouts.py"))
+            ("_distributed", "_distributed.pyi", "distributed.py", "fields.py", "layouts.py"))
 
 
 class Huge:
@@ -225,8 +226,7 @@ class Package(unittest.TestCase):
             self.assertEqual(
                 {re.sub(r"\.cpython.*", "", os.path.relpath(x, packages)) for x in files
                  if not x.startswith("share/tessera/examples/")},
-                {f"tessera/{x}" for x in ("__init__.py", "__init__.pyi", "py.typed", "_kernels",
-                                          *ON_RANKS)})
+                {f"tessera/{x}" for x in (*OF_ONE_PROCESS, *ON_RANKS)})
             code = "import tessera; print(tessera.sort([2.0, 1.0]), tessera.__file__)"
             done = subprocess.run([sys.executable, "-c", code], text=True, check=True, cwd=prefix,
                                   stdout=subprocess.PIPE,

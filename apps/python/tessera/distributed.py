@@ -170,10 +170,12 @@ class DistArray:
 
     @property
     def ndim(self) -> int:
+        """The number of axes. Local."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
+        """The number of elements of the whole array. Local."""
         return math.prod(self.shape)
 
     @property

@@ -49,6 +49,7 @@ class Field:
 
     @property
     def local(self) -> numpy.ndarray[Any, Any]:
+        """This rank's points, a view of the field's memory. Local."""
         return self._field.local(self._field)
 
     def advance(self, steps: int = 1) -> None:

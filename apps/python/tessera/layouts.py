@@ -10,12 +10,12 @@ from typing import Any
 import numpy
 
 try:
-    from mpi4py import MPI
+    from mpi4py import MPI as MPI
 except ImportError as _missing:
     raise ImportError("tessera.DistArray needs mpi4py (apt install python3-mpi4py): "
                       f"{_missing}") from _missing
 try:
-    from . import _distributed
+    from . import _distributed as _distributed
 except ImportError as _missing:
     raise ImportError("this tessera was built without MPI, or its MPI library is not found: "
                       f"{_missing}") from _missing
