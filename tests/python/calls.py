@@ -19,7 +19,8 @@ from package import ROOT, generator, numpy, tessera
 FUNCTIONS = {"matmul", "transpose", "sort", "argsort", "stencil", "threads"}
 
 
-OF_ONE_PROCESS = ("__init__.py", "__init__.pyi", "_kernels", "_kernels.pyi", "py.typed")
+OF_ONE_PROCESS = ("__init__.py", "__init__.pyi", "_kernels", "_kernels.pyi", "_runs.py",
+                  "_runs.pyi", "py.typed", "results.py")
 ON_RANKS = (() if os.environ.get("TESSERA_PYTHON_MPI") in ("OFF", "0") else
             ("_distributed", "_distributed.pyi", "distributed.py", "fields.py", "layouts.py"))
 
@@ -205,7 +206,7 @@ class Package(unittest.TestCase):
             stubs = {node.name: node.args for node in ast.parse(file.read()).body
                      if isinstance(node, ast.FunctionDef)}
         self.assertEqual(set(stubs), FUNCTIONS)
-        self.assertEqual(set(tessera.__all__), FUNCTIONS)
+        self.assertEqual(set(tessera.__all__), FUNCTIONS | {"read_results"})
         for name, stub in stubs.items():
             real = inspect.signature(getattr(tessera, name)).parameters.values()
             self.assertEqual([x.arg for x in stub.args],

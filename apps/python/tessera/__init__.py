@@ -1,5 +1,5 @@
-"""Fast products, transposes, sorts and stencils of numpy arrays on all cores of one process, and
-arrays on the ranks of mpi4py (tessera.DistArray, Field, Layout).
+"""Fast products, transposes, sorts and stencils of numpy arrays on all cores of one process, arrays
+on the ranks of mpi4py (tessera.DistArray, Field, Layout), and results files (read_results).
 
 Functions take what numpy's functions of the same names take, read arrays where they are if the
 layout allows it, and release the GIL while they compute. `threads=0` stands for all cores that the
@@ -19,8 +19,9 @@ import os as _os
 import numpy as _numpy
 
 from . import _kernels
+from .results import read_results
 
-__all__ = ["argsort", "matmul", "sort", "stencil", "threads", "transpose"]
+__all__ = ["argsort", "matmul", "read_results", "sort", "stencil", "threads", "transpose"]
 __version__ = _kernels.version
 
 _ON_RANKS = {"DistArray": "distributed", "Field": "fields", "Layout": "layouts"}  # need mpi4py

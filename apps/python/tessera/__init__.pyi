@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 from .distributed import DistArray as DistArray
 from .fields import Field as Field
 from .layouts import Layout as Layout
+from .results import read_results as read_results
 
-__all__ = ["argsort", "matmul", "sort", "stencil", "threads", "transpose"]
+__all__ = ["argsort", "matmul", "read_results", "sort", "stencil", "threads", "transpose"]
 __version__: str
 
 def threads() -> int: ...
