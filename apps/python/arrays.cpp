@@ -72,10 +72,13 @@ std::string text(const Shape& shape) {
 
 std::string text(const py::handle& x) { return py::str(x); }
 
+bool is_plain(const py::array& x) {
+  return x.dtype().byteorder() != '<' && x.dtype().byteorder() != '>' && is_aligned(x);
+}
+
 py::array native(const py::array& x) {
-  if (x.dtype().byteorder() == '<' || x.dtype().byteorder() == '>' || !is_aligned(x))
-    return numpy("array")(x, x.dtype().attr("newbyteorder")("="));
-  return x;
+  if (is_plain(x)) return x;
+  return numpy("array")(x, x.dtype().attr("newbyteorder")("="));
 }
 
 py::array contiguous(const py::array& x, const py::dtype& dtype) {

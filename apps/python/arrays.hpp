@@ -33,7 +33,9 @@ void after_fork();
 /// Returns the shortest text for a dtype or any other object: str(x).
 [[nodiscard]] std::string text(const py::handle& x);
 
-/// Returns the array in native byte order, copied if it is not, or is not aligned.
+/// Returns whether the array is aligned and in native byte order.
+[[nodiscard]] bool is_plain(const py::array& x);
+/// Returns the array, copied if it is not plain.
 [[nodiscard]] py::array native(const py::array& x);
 /// Returns the array with that dtype and contiguous in C's order, copied if it is not so.
 [[nodiscard]] py::array contiguous(const py::array& x, const py::dtype& dtype);
@@ -59,13 +61,17 @@ void refuse_overlap(const py::array& out, const py::array& x, const char* name);
   return static_cast<const std::byte*>(x.data());
 }
 
+/// Where the elements of all arrays of a call are. Those of a GPU are described by numpy arrays,
+/// too, whose elements nothing reads (tessera/_gpu.py).
+enum class Place { host, gpu };
+
 // The functions of the module; tessera/__init__.py documents them.
 [[nodiscard]] py::object matmul(py::array a, py::array b, const py::object& out,
-                                const py::object& threads);
+                                const py::object& threads, Place place);
 [[nodiscard]] py::array transpose(py::array a, const py::object& axes, const py::object& out,
-                                  const py::object& threads);
+                                  const py::object& threads, Place place);
 [[nodiscard]] py::array sort(const py::array& a, bool descending, const py::object& out,
-                             const py::object& threads);
+                             const py::object& threads, Place place);
 [[nodiscard]] py::array argsort(const py::array& a, bool descending, const py::object& out,
                                 const py::object& threads);
 [[nodiscard]] py::array stencil(const py::array& u, const py::object& steps,

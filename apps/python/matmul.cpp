@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "arrays.hpp"
+#include "gpu.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
+#include "kernels/matmul/variants.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::python {
@@ -98,16 +99,45 @@ void multiply(const py::array& a, const py::array& b, const py::array& out, int 
   machine::parallel(team, [&] { matmul::cache_oblivious(g); });
 }
 
-/// A dtype of the kernels, with its function.
+/// Returns the operand on a GPU, which is read where it is.
+template <class T>
+Operand<T> operand_on_gpu(const py::array& x, const char* name, bool vector_is_column) {
+  const auto view = view_of<T>(matrix_of(x, vector_is_column));
+  if (!view) {
+    throw py::value_error(
+        fmt::format("{} is on a GPU and has strides {}: must have contiguous rows or columns", name,
+                    text(Shape(x.strides(), x.strides() + x.ndim()))));
+  }
+  return {x, view->first, view->second};
+}
+
+matmul::DeviceKernel<float> kernel_of(const matmul::DeviceKernels& kernels, float) {
+  return kernels.f32;
+}
+matmul::DeviceKernel<double> kernel_of(const matmul::DeviceKernels& kernels, double) {
+  return kernels.f64;
+}
+
+template <class T>
+void multiply_on_gpu(const py::array& a, const py::array& b, const py::array& out) {
+  const Operand<T> left = operand_on_gpu<T>(a, "a", false), right = operand_on_gpu<T>(b, "b", true);
+  const Gemm<T> g = problem(left, right, out, b.ndim() == 1);
+  if (g.m() == 0 || g.n() == 0) return;
+  const auto kernel = kernel_of(matmul::best_device()->on_device, T{});
+  call_on_gpu([&](matmul::DeviceStream stream) { kernel(g, {}, stream); });
+}
+
+/// A dtype of the kernels, with its functions.
 struct Element {
   char kind;
   py::ssize_t bytes;
   void (*multiply)(const py::array&, const py::array&, const py::array&, int);
+  void (*on_gpu)(const py::array&, const py::array&, const py::array&);
 };
-constexpr Element elements[] = {{'f', 4, multiply<float>},
-                                {'f', 8, multiply<double>},
-                                {'c', 8, multiply<Complex<float>>},
-                                {'c', 16, multiply<Complex<double>>}};
+constexpr Element elements[] = {{'f', 4, multiply<float>, multiply_on_gpu<float>},
+                                {'f', 8, multiply<double>, multiply_on_gpu<double>},
+                                {'c', 8, multiply<Complex<float>>, nullptr},
+                                {'c', 16, multiply<Complex<double>>, nullptr}};
 
 const Element* element_of(const py::dtype& dtype) {
   for (const Element& e : elements) {
@@ -116,12 +146,19 @@ const Element* element_of(const py::dtype& dtype) {
   return nullptr;
 }
 
-/// Converts both operands to the dtype that numpy computes in; throws TypeError if no kernel does.
-const Element& unify(py::array& a, py::array& b) {
-  a = native(a);
-  b = native(b);
+/// Converts both operands to the dtype that numpy computes in; throws TypeError if no kernel does,
+/// and for operands on a GPU that would have to be converted.
+const Element& unify(py::array& a, py::array& b, Place place) {
+  a = plain(a, "a", place);
+  b = plain(b, "b", place);
   const Element* const found = element_of(a.dtype());
-  if (found != nullptr && found == element_of(b.dtype())) return *found;
+  const bool equal = found != nullptr && found == element_of(b.dtype());
+  if (place == Place::gpu && (!equal || found->on_gpu == nullptr)) {
+    throw py::type_error(
+        fmt::format("a has dtype {} and b {}: must both be float32 or float64 on a GPU",
+                    text(a.dtype()), text(b.dtype())));
+  }
+  if (equal) return *found;
   const py::module_ numpy = py::module_::import("numpy");
   const py::dtype common = numpy.attr("result_type")(a.dtype(), b.dtype());
   const Element* const wider = element_of(common);
@@ -143,7 +180,8 @@ void require_dimensions(const py::array& x, const char* name) {
 
 }  // namespace
 
-py::object matmul(py::array a, py::array b, const py::object& out, const py::object& threads) {
+py::object matmul(py::array a, py::array b, const py::object& out, const py::object& threads,
+                  Place place) {
   const int team = threads_of(threads);
   require_dimensions(a, "a");
   require_dimensions(b, "b");
@@ -151,13 +189,17 @@ py::object matmul(py::array a, py::array b, const py::object& out, const py::obj
     throw py::value_error(fmt::format("b has shape {}: must have {} rows, the columns of a {}",
                                       text(shape_of(b)), a.shape(a.ndim() - 1), text(shape_of(a))));
   }
-  const Element& element = unify(a, b);
+  const Element& element = unify(a, b, place);
   Shape shape;
   if (a.ndim() == 2) shape.push_back(a.shape(0));
   if (b.ndim() == 2) shape.push_back(b.shape(1));
-  const py::array c = result(out, a.dtype(), shape);
+  const py::array c = result(out, a.dtype(), shape, place);
   refuse_overlap(c, a, "a");
   refuse_overlap(c, b, "b");
+  if (place == Place::gpu) {
+    element.on_gpu(a, b, c);
+    return c;
+  }
   element.multiply(a, b, c, team);
   if (out.is_none() && shape.empty()) return py::object(c[py::tuple()]);
   return c;

@@ -7,8 +7,9 @@
 #include <optional>
 #include <utility>
 
-#include "arrays.hpp"
+#include "gpu.hpp"
 #include "kernels/transpose/permute.hpp"
+#include "kernels/transpose/variants.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::python {
@@ -112,10 +113,35 @@ void run(const Task& task, index_t bytes, const std::byte* from, std::byte* to, 
   machine::parallel(tuning.threads, [&] { transpose::cache_oblivious(a, b, tuning); });
 }
 
+/// Transposes a matrix on a GPU. Throws ValueError unless it is one with contiguous rows.
+void transpose_on_gpu(const py::array& a, const std::vector<int>& order, py::array& b) {
+  const index_t bytes = a.itemsize();
+  if (order != std::vector<int>{1, 0}) {
+    throw py::value_error(
+        fmt::format("a is on a GPU and has {} axes, of which the order is {}: must be a matrix to "
+                    "be transposed",
+                    a.ndim(), text(Shape(order.begin(), order.end()))));
+  }
+  const bool in_rows = (a.shape(1) == 1 || a.strides(1) == bytes) && a.strides(0) % bytes == 0 &&
+                       (a.shape(0) == 1 || a.strides(0) >= a.shape(1) * bytes);
+  if (!in_rows || bytes > transpose::max_record_bytes) {
+    throw py::value_error(fmt::format(
+        "a is on a GPU and has strides {}: must have contiguous rows of elements of at most {} "
+        "bytes",
+        text(Shape(a.strides(), a.strides() + 2)), transpose::max_record_bytes));
+  }
+  const index_t m = a.shape(0), n = a.shape(1);
+  const transpose::ConstRecords from{bytes_of(a), m, n, std::max(a.strides(0) / bytes, n), bytes};
+  const transpose::Records to{bytes_of(b), n, m, m, bytes};
+  call_on_gpu([&](transpose::DeviceStream stream) {
+    transpose::best_device()->on_device(from, to, {}, stream);
+  });
+}
+
 }  // namespace
 
 py::array transpose(py::array a, const py::object& axes, const py::object& out,
-                    const py::object& threads) {
+                    const py::object& threads, Place place) {
   const int team = threads_of(threads);
   if (a.dtype().attr("hasobject").cast<bool>()) {
     throw py::type_error(
@@ -124,11 +150,15 @@ py::array transpose(py::array a, const py::object& axes, const py::object& out,
   const std::vector<int> order = permutation(axes, static_cast<int>(a.ndim()));
   Shape shape;
   for (const int d : order) shape.push_back(a.shape(d));
-  py::array b = result(out, a.dtype(), shape);
+  py::array b = result(out, a.dtype(), shape, place);
   require_contiguous(b);
   refuse_overlap(b, a, "a");
   const index_t bytes = a.itemsize();
   if (b.nbytes() == 0) return b;
+  if (place == Place::gpu) {
+    transpose_on_gpu(a, order, b);
+    return b;
+  }
   std::optional<Task> task = task_of(merged(a, order), bytes);
   if (!task) {
     const bool same_order = std::is_sorted(order.begin(), order.end());

@@ -14,7 +14,7 @@ import unittest
 from package import tessera
 
 FOLDER = os.path.dirname(tessera.__file__)
-MODULES = ["__init__", "results"]
+MODULES = ["__init__", "results", "_gpu"]
 COMPILED = ["_kernels"]
 if os.environ.get("TESSERA_PYTHON_MPI") not in ("OFF", "0"):
     try:
@@ -29,6 +29,7 @@ if os.environ.get("TESSERA_PYTHON_MPI") not in ("OFF", "0"):
 ALLOWED = r"""tessera\._runs\..*
 tessera\.results\.pandas
 tessera\._distributed\.(Cut|Field|Ranks)
+tessera\._kernels\.Place.*
 """
 
 

@@ -1,10 +1,18 @@
 """Fast products, transposes, sorts and stencils of numpy arrays on all cores of one process, arrays
 on the ranks of mpi4py (tessera.DistArray, Field, Layout), and results files (read_results).
 
-Functions take what numpy's functions of the same names take, read arrays where they are if the
-layout allows it, and release the GIL while they compute. `threads=0` stands for all cores that the
-process may use (OMP_NUM_THREADS, its affinity); in a process forked from one that has imported
-tessera, calls use one thread, because OpenMP's threads do not survive a fork.
+Functions take what numpy's functions of the same names take, also tensors of other libraries, read
+arrays where they are if the layout allows it, and release the GIL while they compute. `threads=0`
+stands for all cores that the process may use (OMP_NUM_THREADS, its affinity); in a process forked
+from one that has imported tessera, calls use one thread, because OpenMP's threads do not survive a
+fork.
+
+matmul, sort, and transpose of matrices, also take arrays in the memory of an NVIDIA GPU (cupy,
+torch and others with __cuda_array_interface__) and compute there, in a build with CUDA. All arrays
+of a call, `out` too, are on one GPU, which becomes the current one; the result without `out` is an
+array that cupy.asarray and torch.as_tensor take without a copy. Nothing is copied or converted:
+other layouts, mixed dtypes and complex numbers are refused. A call waits for all earlier work of
+the GPU, and returns when the result is complete.
 
 >>> import numpy, tessera
 >>> a = numpy.arange(6.0).reshape(2, 3)
@@ -18,7 +26,7 @@ import os as _os
 
 import numpy as _numpy
 
-from . import _kernels
+from . import _gpu, _kernels
 from .results import read_results
 
 __all__ = ["argsort", "matmul", "read_results", "sort", "stencil", "threads", "transpose"]
@@ -36,12 +44,26 @@ def __getattr__(name):
 _os.register_at_fork(after_in_child=_kernels.after_fork)
 
 
-def _array(x, name):
-    """Returns x as a plain array; throws TypeError for masked arrays, whose mask would be lost."""
+_HOST = _kernels.Place.host
+
+
+def _on_gpu(*arrays):
+    """Returns whether one of the arrays is in the memory of a GPU."""
+    return any(type(x) is not _numpy.ndarray and _gpu.is_on_gpu(x) for x in arrays)
+
+
+def _array(x, name, function=""):
+    """Returns x as a plain array, not copied if it shares its memory (__array__, __dlpack__, the
+    buffer protocol); throws TypeError for masked arrays, whose mask would be lost, and for those on
+    a GPU."""
     if type(x) is _numpy.ndarray:
         return x
     if isinstance(x, _numpy.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array: must have no mask; pass its filled()")
+    if _gpu.is_on_gpu(x):
+        _gpu.refuse(name, function)
+    if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
+        return _numpy.from_dlpack(x)
     return _numpy.asarray(x)
 
 
@@ -61,7 +83,8 @@ def matmul(a, b, *, out=None, threads=0):
     if it lacks both. Elements are float32, float64, complex64 or complex128; operands of different
     dtypes, also of integers with one of these, are converted to the dtype that numpy computes in.
     Matrices whose rows or columns are contiguous, possibly with gaps between them, are not copied,
-    also transposed. Results are the same bits for any number of threads.
+    also transposed. Results are the same bits for any number of threads. Arrays on a GPU: see
+    help(tessera).
 
     out: a writable array of the result's dtype and shape with contiguous rows or columns that
     overlaps neither operand; it is returned.
@@ -79,7 +102,9 @@ def matmul(a, b, *, out=None, threads=0):
     >>> tessera.matmul(a.T, a, out=c) is c
     True
     """
-    return _kernels.matmul(_array(a, "a"), _array(b, "b"), out, threads)
+    if _on_gpu(a, b, out):
+        return _gpu.call(_kernels.matmul, {"a": a, "b": b}, out)
+    return _kernels.matmul(_array(a, "a"), _array(b, "b"), out, threads, _HOST)
 
 
 def transpose(a, axes=None, *, out=None, threads=0):
@@ -103,7 +128,9 @@ def transpose(a, axes=None, *, out=None, threads=0):
     >>> tessera.transpose(numpy.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    return _kernels.transpose(_array(a, "a"), axes, out, threads)
+    if _on_gpu(a, out):
+        return _gpu.call(_kernels.transpose, {"a": a}, out, axes)
+    return _kernels.transpose(_array(a, "a"), axes, out, threads, _HOST)
 
 
 def sort(a, *, descending=False, out=None, threads=0):
@@ -125,7 +152,9 @@ def sort(a, *, descending=False, out=None, threads=0):
     >>> tessera.sort([3, 1, 2], descending=True)
     array([3, 2, 1])
     """
-    return _kernels.sort(_array(a, "a"), bool(descending), out, threads)
+    if _on_gpu(a, out):
+        return _gpu.call(_kernels.sort, {"a": a}, out, bool(descending))
+    return _kernels.sort(_array(a, "a"), bool(descending), out, threads, _HOST)
 
 
 def argsort(a, *, descending=False, out=None, threads=0):
@@ -145,7 +174,7 @@ def argsort(a, *, descending=False, out=None, threads=0):
     >>> tessera.argsort(numpy.array([3.0, 1.0, 2.0, 1.0]), descending=True)
     array([0, 2, 1, 3])
     """
-    return _kernels.argsort(_array(a, "a"), bool(descending), out, threads)
+    return _kernels.argsort(_array(a, "a", "argsort"), bool(descending), out, threads)
 
 
 def stencil(u, steps, *, kernel="heat", weights=None, boundary="nearest", value=0.0, out=None,
@@ -174,4 +203,5 @@ def stencil(u, steps, *, kernel="heat", weights=None, boundary="nearest", value=
     >>> tessera.stencil(u, 2, weights=[0, 0, 1], boundary="wrap")
     array([8., 0., 0., 0., 0.])
     """
-    return _kernels.stencil(_array(u, "u"), steps, kernel, weights, boundary, value, out, threads)
+    return _kernels.stencil(_array(u, "u", "stencil"), steps, kernel, weights, boundary, value, out,
+                            threads)
