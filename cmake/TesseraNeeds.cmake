@@ -18,3 +18,18 @@ function(tessera_require_needs)
       "and MPI_HOME name the folders of what is installed elsewhere")
   endif()
 endfunction()
+
+# tessera_choose_mpi(<need>...): sets TESSERA_MPI to ON, or to OFF if more is missing than these
+# needs, which are those of the kernels.
+function(tessera_choose_mpi)
+  set(missing ${tessera_lacks})
+  list(REMOVE_ITEM missing ${ARGN} "")
+  if(NOT missing)
+    set(TESSERA_MPI ON PARENT_SCOPE)
+    return()
+  endif()
+  list(JOIN missing " " words)
+  message(STATUS "Tessera: MPI OFF: not found: ${words} (names in jobs/packages.txt)")
+  set(TESSERA_MPI OFF PARENT_SCOPE)
+  set(tessera_lacks ${ARGN} PARENT_SCOPE)
+endfunction()

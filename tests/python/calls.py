@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 import tracemalloc
 import unittest
 
@@ -198,6 +199,20 @@ class Package(unittest.TestCase):
             version = re.findall(r"^#define TESSERA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$",
                                  file.read(), re.M)
         self.assertEqual(tessera.__version__, ".".join(version))
+        with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
+            source = tomllib.load(file)["tool"]["scikit-build"]["metadata"]["version"]
+        with open(os.path.join(ROOT, source["input"]), encoding="utf-8") as file:
+            parts = re.search(source["regex"], file.read()).groupdict()
+        self.assertEqual(source["result"].format(**parts), tessera.__version__)
+
+    def test_numpy_2_is_refused_or_known(self):
+        """Numpy 1 that calls itself 2: refused by a build with a pybind11 older than numpy 2."""
+        code = ("import numpy; numpy.__version__ = '2.0.0'\n"
+                "import tessera; print(tessera.sort([2.0, 1.0]))")
+        done = subprocess.run([sys.executable, "-c", code], text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertRegex(done.stdout, r"\[1\. 2\.\]|ImportError: tessera was built with pybind11 2"
+                                      r"\.\d+, which does not support numpy 2\.0\.0: .*2\.12")
 
     def test_stubs_have_the_functions_signatures(self):
         folder = os.path.dirname(tessera.__file__)
