@@ -1,6 +1,7 @@
-# Packages of a build, by `cpack`: the program (tessera), and the library with its headers
-# (libtessera-dev, as RPM tessera-devel). `cmake --workflow --preset package` builds those that this
-# machine has the tools for (dpkg-deb, rpmbuild).
+# Packages of a build, by `cpack`: the program (tessera), the library with its headers
+# (libtessera-dev, as RPM tessera-devel), and the Python package (python3-tessera).
+# `cmake --workflow --preset package` builds those that this machine has the tools for (dpkg-deb,
+# rpmbuild).
 
 # tessera_names(<result> <apt|dnf> <role>): the packages of a role in jobs/packages.txt, separated
 # by commas, for the MPI and the HDF5 of this build.
@@ -69,11 +70,20 @@ if(TESSERA_MPI)
   list(PREPEND CPACK_COMPONENTS_ALL program)
   set(library_needs "tessera (= ${PROJECT_VERSION}), ")
 endif()
+# For the distribution's Python: a .deb's modules are in dist-packages.
+if(TARGET tessera_python AND (TESSERA_PYTHON_FOLDER MATCHES "dist-packages" OR NOT
+    TESSERA_DPKG_DEB))
+  list(APPEND CPACK_COMPONENTS_ALL python)
+endif()
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION}")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION}
 .
 This package has the C++20 library behind the program: static libraries,
 headers, and files for CMake and pkg-config.")
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION}
+.
+This package has the module tessera for Python: the same operations on numpy
+arrays, on all cores of one process or on the ranks of mpi4py.")
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -87,6 +97,16 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtessera-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 tessera_names(libraries apt library)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${library_needs}${libraries}")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-tessera)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+math(EXPR after "${TESSERA_PYTHON_MINOR} + 1")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.${TESSERA_PYTHON_MINOR}), \
+python3 (<< 3.${after}), python3-numpy")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-mpi4py")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-h5py, python3-pandas")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/python/postinst
+  ${CMAKE_CURRENT_LIST_DIR}/python/prerm)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/installed.cmake)
 
 set(CPACK_RPM_COMPONENT_INSTALL ON)
@@ -108,11 +128,19 @@ set(CPACK_RPM_DEVELOPMENT_USER_FILELIST "%license /usr/share/doc/tessera-devel/L
 tessera_names(libraries dnf library)
 string(REPLACE "(= ${PROJECT_VERSION})" "= ${PROJECT_VERSION}" library_needs "${library_needs}")
 set(CPACK_RPM_DEVELOPMENT_PACKAGE_REQUIRES "${library_needs}${libraries}")
+set(CPACK_RPM_PYTHON_PACKAGE_NAME python3-tessera)
+set(CPACK_RPM_PYTHON_PACKAGE_GROUP Development/Libraries)
+string(REPLACE "\n.\n" "\n\n" CPACK_RPM_PYTHON_PACKAGE_DESCRIPTION
+  "${CPACK_COMPONENT_PYTHON_DESCRIPTION}")
+set(CPACK_RPM_PYTHON_USER_FILELIST "%license /usr/share/doc/python3-tessera/LICENSE")
+set(CPACK_RPM_PYTHON_PACKAGE_REQUIRES
+  "python(abi) = 3.${TESSERA_PYTHON_MINOR}, python3-numpy")
 # Folders of the distribution.
+get_filename_component(python_folder "${TESSERA_PYTHON_FOLDER}" DIRECTORY)
 foreach(folder ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_LIBDIR}/cmake
     ${CMAKE_INSTALL_LIBDIR}/pkgconfig share/man share/man/man1 share/bash-completion
     share/bash-completion/completions share/zsh share/zsh/site-functions share/fish
-    share/fish/vendor_completions.d)
+    share/fish/vendor_completions.d ${python_folder} ${TESSERA_PYTHON_FOLDER})
   list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/${folder})
 endforeach()
 include(CPack)

@@ -1,6 +1,7 @@
 """Builds the .deb packages of the build tree with cpack and checks them: Deb, their content;
 Lintian, Debian's policy, where lintian is installed. Usage: deb.py BUILD_FOLDER LIBDIR CLASS..."""
 
+import glob
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import unittest
 
 import recipes
 
+PYTHON = "python3-tessera"
 SKIPPED = 77  # the exit code that CTest reports as skipped
 BUILD, LIBDIR = "", ""
 
@@ -34,6 +36,15 @@ class Built(unittest.TestCase):
                      for name in os.listdir(cls.folder) if name.endswith(".deb")}
 
 
+def needs_python(test):
+    """Skips a test of the Python package in builds without it."""
+    def tested(self):
+        if PYTHON not in self.files:
+            self.skipTest("the build has no Python package of Debian's Python")
+        test(self)
+    return tested
+
+
 class Deb(Built):
     def field(self, package, name):
         return run("dpkg-deb", "--field", self.files[package], name).strip()
@@ -48,7 +59,10 @@ class Deb(Built):
         return {path: mode for path, mode in found.items() if not path.endswith("/")}
 
     def test_names_and_versions(self):
-        self.assertEqual(set(self.files), {"tessera", "libtessera-dev"})
+        with open(os.path.join(BUILD, "CPackConfig.cmake"), encoding="utf-8") as file:
+            components = re.search('^set\\(CPACK_COMPONENTS_ALL "(.*)"\\)$', file.read(), re.M)
+        names = {"program": "tessera", "development": "libtessera-dev", "python": PYTHON}
+        self.assertEqual(set(self.files), {names[x] for x in components.group(1).split(";")})
         for package in self.files:
             self.assertEqual(self.field(package, "Version"), recipes.project_version())
             self.assertRegex(self.field(package, "Maintainer"), "^The Tessera developers <.*>$")
@@ -80,6 +94,41 @@ class Deb(Built):
                      "share/doc/libtessera-dev/changelog.gz"):
             self.assertEqual(content.get("./usr/" + path), "-rw-r--r--", path)
         self.assertEqual(set(content) & set(self.content("tessera")), set())
+
+    @needs_python
+    def test_python(self):
+        content = self.content(PYTHON)
+        package = "./usr/lib/python3/dist-packages/tessera/"
+        for name in ("__init__.py", "__init__.pyi", "py.typed", "results.py", "distributed.py"):
+            self.assertEqual(content.get(package + name), "-rw-r--r--", name)
+        for path in content:
+            self.assertRegex(path, rf"^({package}|\./usr/share/(tessera/examples/\w+\.(py|ipynb)$|"
+                                   rf"doc/{PYTHON}/))")
+        for other in {"tessera", "libtessera-dev"} & set(self.files):
+            self.assertEqual(set(content) & set(self.content(other)), set())
+        folder = os.path.join(self.folder, "python")
+        run("dpkg-deb", "--extract", self.files[PYTHON], folder)
+        path = os.path.join(folder, package)
+        code = ("import sys; sys.dont_write_bytecode = True; import tessera; "
+                "print(tessera.__version__, tessera.sort([2.0, 1.0]))")
+        self.assertEqual(run("env", f"PYTHONPATH={os.path.dirname(os.path.dirname(path))}",
+                             "/usr/bin/python3", "-c", code),
+                         f"{recipes.project_version()} [1. 2.]\n")
+        for module in glob.glob(os.path.join(path, "*.so")):
+            self.assertNotIn(".symtab", run("readelf", "--sections", "--wide", module))
+            self.assertNotRegex(run("readelf", "--dynamic", module), "RUNPATH|RPATH")
+
+    @needs_python
+    def test_python_dependencies(self):
+        needed = self.field(PYTHON, "Depends")
+        least, below = re.search(r"python3 \(>= 3\.(\d+)\), python3 \(<< 3\.(\d+)\), python3-numpy",
+                                 needed).groups()
+        self.assertEqual(int(below), int(least) + 1)
+        self.assertTrue(any(f"/_kernels.cpython-3{least}-" in path
+                            for path in self.content(PYTHON)))
+        for library in ("libc6", "libhwloc", "libfmt", "libgomp"):
+            self.assertIn(library, needed)
+        self.assertNotRegex(needed, "-dev|(^| )tessera")
 
     def test_dependencies(self):
         needed = self.packages_of("tessera", "Depends")
