@@ -153,7 +153,8 @@ def mistakes(done):
     """Returns the differences between the commands' output or exit codes and the page."""
     wrong = []
     for at, (command, got, code) in enumerate(done):
-        differs = pages.difference([line for _, line in command.shown], got, HOSTS)
+        differs = pages.difference([line for _, line in command.shown], got, HOSTS,
+                                   command.counted)
         if differs:
             wrong.append(
                 f"line {command.number}: $ {command.text}\n{differs}\n--- it printed\n"
@@ -347,11 +348,12 @@ def rewrite(name):
     lines = text.splitlines()
     for command, got, code in reversed(done):
         shown = [line for _, line in command.shown]
-        if pages.difference(shown, got, HOSTS) or max(map(len, shown), default=0) > pages.COLUMNS:
+        differs = pages.difference(shown, got, HOSTS, command.counted)
+        if differs or max(map(len, shown), default=0) > pages.COLUMNS:
             first = command.number + command.text.count("\n")
             old = without_end(shown)
             lines[first : first + len(old)] = pages.refreshed(
-                old, [line.rstrip() for line in without_end(got)], HOSTS
+                old, [line.rstrip() for line in without_end(got)], HOSTS, command.counted
             )
             print(f"{name}: line {command.number}: $ {command.text} (ended with {code})")
     with open(PAGES[name], "w") as file:

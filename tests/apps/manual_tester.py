@@ -11,10 +11,10 @@ import tessera
 
 
 class Tester(unittest.TestCase):
-    def page(self, *lines):
+    def page(self, *lines, kind="console"):
         folder = tempfile.mkdtemp(prefix="tessera-manual-")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        return manual.mistakes(manual.run_page("\n".join(["```console", *lines, "```"]), folder)[0])
+        return manual.mistakes(manual.run_page("\n".join([f"```{kind}", *lines, "```"]), folder)[0])
 
     def test_finds_a_planted_line(self):
         right = ["$ printf 'took 3.2 ms\\n7 rows\\nend\\n'", "took 12.9 s", "7 rows", "end"]
@@ -30,6 +30,15 @@ class Tester(unittest.TestCase):
             [],
         ):
             self.assertEqual(len(self.page(right[0], *planted)), 1, planted)
+
+    def test_compares_counts_to_the_digit(self):
+        command = "$ printf '5.25 sectors, 7.5 KiB, 96.9 %%, simulated in 3 ms\\n'"
+        right = "5.25 sectors, 7.5 KiB, 96.9 %, simulated in 8.1 s"
+        self.assertEqual(self.page(command, right, kind="console counted"), [])
+        for old, new in (("5.25", "5.26"), ("7.5", "7.6"), ("96.9", "96.8")):
+            planted = right.replace(old, new)
+            self.assertEqual(self.page(command, planted), [])
+            self.assertEqual(len(self.page(command, planted, kind="console counted")), 1, planted)
 
     def test_takes_rates_of_any_digits_and_no_other_sizes(self):
         table = "kernel   n  ...  GFLOP/s", "------  --  ...  -------"

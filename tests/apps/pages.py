@@ -2,9 +2,10 @@
 
 A page shows a shell session in blocks ```console: lines that begin with `$ ` are commands, lines
 that begin with `> ` continue the command above, and the lines up to the next command are its
-output. In it `...` alone on a line matches any number of lines, and within a line any text. Files
-that the reader is to write are blocks ```python and ```toml whose first line is a comment with
-their name."""
+output. In it `...` alone on a line matches any number of lines, and within a line any text. In a
+block ```console counted all numbers but times are compared to the digit, as they are counted, not
+measured. Files that the reader is to write are blocks ```python and ```toml whose first line is a
+comment with their name."""
 
 import collections
 import difflib
@@ -12,8 +13,8 @@ import os
 import re
 import shlex
 
-Block = collections.namedtuple("Block", "kind first lines")  # first: number of its first line
-Command = collections.namedtuple("Command", "text number shown")  # shown: [(number, line)]
+Block = collections.namedtuple("Block", "kind first lines counted")  # first: of its first line
+Command = collections.namedtuple("Command", "text number shown counted")  # shown: [(number, line)]
 
 KINDS = ("console", "sh", "python", "toml", "cpp", "c", "fortran", "cmake", "text")
 COLUMNS = 100
@@ -30,7 +31,8 @@ def blocks(text):
             found.append(inside)
             inside = None
         else:
-            inside = Block(line[3:].strip(), number + 1, [])
+            kind, counted, _ = f"{line[3:].strip()} ".partition(" counted ")
+            inside = Block(kind.rstrip(), number + 1, [], bool(counted))
     if inside:
         raise ValueError(f"the block that begins in line {inside.first} has no end")
     return found
@@ -52,7 +54,7 @@ def session(block):
     found = []
     for number, line in enumerate(block.lines, block.first):
         if line.startswith("$ "):
-            found.append(Command(line[2:], number, []))
+            found.append(Command(line[2:], number, [], block.counted))
         elif not found:
             raise ValueError(f"line {number}: output of no command")
         elif line.startswith("> ") and not found[-1].shown:
@@ -85,15 +87,18 @@ MASKS = [
 MASKS += [(rf"(?<![\w.]){NUMBER} ?(?:{unit})(?![\w/])", name) for name, unit in UNITS.items()]
 MASKS += [(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?|(?<![\w.])\d+e[-+]?\d+", "NUMBER")]
 MASKS += [(r"([-=])\1+", r"\1"), (r"\s+", " ")]
+COUNTS = ("BYTES", "RATE", "SHARE", "NUMBER")  # masks of what a counted block compares
 
 
-def masked(line, hosts=()):
+def masked(line, hosts=(), counted=False):
     """Masks what differs between runs: times, rates, bytes, fractions, hashes, absolute paths,
-    hosts and column widths. Returns the line; integers without a unit remain."""
+    hosts and column widths; counted: no numbers but times. Returns the line; integers without a
+    unit remain."""
     for host in hosts:
         line = re.sub(rf"\b{re.escape(host)}\b", "HOST", line)
     for pattern, name in MASKS:
-        line = re.sub(pattern, name, line)
+        if not (counted and name in COUNTS):
+            line = re.sub(pattern, name, line)
     return line.strip()
 
 
@@ -120,10 +125,11 @@ def without_measurements(lines):
     return out
 
 
-def difference(shown, got, hosts=()):
-    """Returns None if the output matches the shown one, else a readable difference."""
-    want = [masked(line, hosts) for line in without_measurements(shown)]
-    have = [masked(line, hosts) for line in without_measurements(got)]
+def difference(shown, got, hosts=(), counted=False):
+    """Returns None if the output matches the shown one, else a readable difference; counted: to
+    the digit."""
+    want = [masked(line, hosts, counted) for line in without_measurements(shown)]
+    have = [masked(line, hosts, counted) for line in without_measurements(got)]
     while want and not want[-1]:
         want.pop()
     while have and not have[-1]:
@@ -199,7 +205,7 @@ def shortened(lines):
     return out
 
 
-def refreshed(shown, got, hosts=()):
+def refreshed(shown, got, hosts=(), counted=False):
     """Returns new output in the form of previously shown output: the lines that resemble those, and
     the same `...`; the whole output if that does not match it."""
     new, out, at = shortened(got), [], 0
@@ -207,7 +213,8 @@ def refreshed(shown, got, hosts=()):
         if line.strip() == "...":
             out += [] if out[-1:] == ["..."] else ["..."]
             continue
-        same = [matches(masked(line, hosts), masked(other, hosts)) for other in new[at:]]
+        same = [matches(masked(line, hosts, counted), masked(other, hosts, counted))
+                for other in new[at:]]
         likeness = [difflib.SequenceMatcher(None, line, other).ratio() for other in new[at:]]
         best = max(range(len(likeness)), key=likeness.__getitem__, default=None)
         if any(same):
@@ -216,7 +223,7 @@ def refreshed(shown, got, hosts=()):
         elif best is not None and likeness[best] >= 0.6:
             out.append(new[at + best])
             at += best + 1
-    return out if difference(out, got, hosts) is None else new
+    return out if difference(out, got, hosts, counted) is None else new
 
 
 def cut(line):
