@@ -16,6 +16,7 @@ import gpu_order
 import heatmap
 import hierarchy
 import history
+import kinds
 import locality
 import microscope
 import on_paper
@@ -79,8 +80,8 @@ class Section:
             for one in mine:
                 yield one, run.workload
         yield from history.pictures(self.runs, self.tolerance)
-        for one in (*locality.pictures(self.traced), *gpu_order.pictures(self.ordered),
-                    *on_paper.pictures(self.papers)):
+        for one in (*locality.pictures(self.traced), *kinds.pictures(self.traced),
+                    *gpu_order.pictures(self.ordered), *on_paper.pictures(self.papers)):
             yield one, "locality"
         for one in microscope.pictures(self.studies):
             yield one, "forkjoin"

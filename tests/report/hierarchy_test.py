@@ -9,6 +9,7 @@ from made import h5py, np
 made.require("matplotlib")
 
 import hierarchy
+import kinds
 import locality
 import results
 import roofline
@@ -123,6 +124,27 @@ class Hierarchy(made.Case):
             self.assertEqual("L3 1024 GiB" in drawn.caption, bool(marks))
             low, high = axes.get_xlim()
             self.assertTrue(all(low < one.xy[0] < high for one in axes.texts))
+
+    def test_kinds_of_misses_are_bars_where_some_are_conflicts(self):
+        points = self.trace("--n", "16,32", "--kernel", "naive", "--cache", "1KiB:1,2KiB:2")
+        drawn, = kinds.pictures(points)
+        axes = style.figure_of(drawn).axes[0]
+        labels = [text.get_text() for text in axes.get_yticklabels()]
+        self.assertEqual(len(labels), 4)  # two sizes in two caches
+        self.assertIn("1 KiB", labels[0])
+        widths = np.array([[bar.get_width() for bar in bars] for bars in axes.containers])
+        self.assertEqual(widths.shape, (3, 4))
+        self.assertGreater(widths[2].sum(), 0)
+        with h5py.File(self.traces) as file:
+            table = file["locality_0001/caches"]
+            whole = table["misses"][:][table["array"].asstr()[:] == "all"]
+        self.assertEqual(widths.sum(axis=0).tolist(), whole.tolist())
+        self.assertIn(" conflict", drawn.text())
+        self.assertEqual(kinds.split([8, 5, -2]), [8, 3, 0])  # sets that save misses of LRU
+
+    def test_fully_associative_caches_have_no_bars_of_kinds(self):
+        points = self.trace("--n", "16", "--kernel", "naive", "--cache", "1KiB:full")
+        self.assertEqual(list(kinds.pictures(points)), [])
 
     def test_curves_of_one_size_have_it_in_the_title(self):
         points = self.trace("--n", "32", "--kernel", "naive,tiled")
