@@ -3,6 +3,7 @@ simulated cuda_ kernels."""
 import h5py
 import numpy as np
 
+import heatmap
 import locality
 import results
 import series
@@ -10,6 +11,7 @@ import textplot
 from picture import Picture, said_bars
 
 MOST_BARS = 12
+AXES = "column_width", "block"  # of the heat maps
 
 
 class Ordered:
@@ -101,8 +103,49 @@ def bars_of(points):
              f"L1 hits {percent(p.rows['all']['l1_hit_rate'])}") for p in points]
 
 
+def crossed(points):
+    """Returns the points that agree but for column width and block, where both of them vary."""
+    alike = {}
+    for point in points:
+        options = results.options_of(point.key)
+        rest = tuple(sorted((name, value) for name, value in options.items()
+                            if name not in ("column-width", "block")))
+        alike.setdefault(rest, []).append(point)
+    return [mine for mine in alike.values()
+            if all(len({point.rows["all"][name] for point in mine}) > 1 for name in AXES)]
+
+
+def map_of(points):
+    """Returns the texts of the column widths and of the blocks, and L1 hits in percent."""
+    widths, blocks = (sorted({int(point.rows["all"][name]) for point in points}) for name in AXES)
+    hits = np.full((len(widths), len(blocks)), np.nan)
+    for point in points:
+        row = point.rows["all"]
+        hits[widths.index(row["column_width"]), blocks.index(row["block"])] = \
+            100 * row["l1_hit_rate"]
+    return list(map(str, widths)), list(map(str, blocks)), hits
+
+
+def maps(points):
+    """Yields heat maps of L1 hits by column width and block."""
+    labels = "column width", "threads per block"
+    for number, mine in enumerate(crossed(points), 1):
+        rows, columns, hits = map_of(mine)
+        first = mine[0].rows["all"]
+        yield Picture(f"gpu_map_{number}",
+                      f"{mine[0].workload} {first['kernel']}, L1 hits by column width and block: "
+                      + locality.size_of({"k": first["n"], **first}),
+                      "Simulated loads in the order of a GPU's threads; brighter is more.",
+                      lambda axes, r=rows, c=columns, v=hits: heatmap.draw(axes, r, c, v, labels,
+                                                                           "L1 hits (%)"),
+                      lambda r=rows, c=columns, v=hits: textplot.heat(r, c, v, *labels, "%"),
+                      1.5 + 0.3 * max(4, len(rows)),
+                      alt=f"L1 hits from {np.nanmin(hits):.1f} to {np.nanmax(hits):.1f} %")
+
+
 def pictures(points):
-    """Yields bar charts of up to twelve bars."""
+    """Yields heat maps of two swept options, and bar charts of up to twelve bars."""
+    yield from maps(points)
     for workload, mine in locality.by_workload(points).items():
         for start in range(0, len(mine), MOST_BARS):
             part, number = mine[start:start + MOST_BARS], start // MOST_BARS + 1

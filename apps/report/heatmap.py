@@ -56,7 +56,7 @@ def contrast(colour):
     return "#FEFEFE" if luminance < 0.179 else "#010101"
 
 
-def draw(axes, rows, columns, values, labels, units):
+def draw(axes, rows, columns, values, labels, meaning):
     image = axes.imshow(values, aspect="auto", cmap="cividis", origin="lower")
     crowded = max(map(len, columns)) * len(columns)  # characters along the axis
     axes.set_xticks(range(len(columns)), columns,
@@ -71,7 +71,7 @@ def draw(axes, rows, columns, values, labels, units):
                 axes.text(c, r, tables.rate(value), ha="center", va="center",
                           fontsize=8 if len(columns) <= 6 else 7,
                           color=contrast(image.cmap(image.norm(value))))
-    axes.figure.colorbar(image, ax=axes, label=f"rate ({units})")
+    axes.figure.colorbar(image, ax=axes, label=meaning)
 
 
 def said_cells(rows, columns, values, labels):
@@ -107,7 +107,7 @@ def maps(run):
             "Median rates; brighter is faster"
             + (", on a scale of each map's own." if len(found) > 1 else "."),
             lambda axes, r=rows, c=columns, v=values,
-            lb=labels: draw(axes, r, c, v, lb, run.rate_units),
+            lb=labels: draw(axes, r, c, v, lb, f"rate ({run.rate_units})"),
             lambda r=rows, c=columns, v=values, lb=labels: textplot.heat(r, c, v, *lb,
                                                                          run.rate_units),
             1.5 + 0.3 * max(4, len(rows)), alt=said_cells(rows, columns, values, labels))

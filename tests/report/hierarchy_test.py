@@ -8,6 +8,7 @@ from made import h5py, np
 
 made.require("matplotlib")
 
+import gpu_order
 import hierarchy
 import kinds
 import locality
@@ -141,6 +142,23 @@ class Hierarchy(made.Case):
         self.assertEqual(widths.sum(axis=0).tolist(), whole.tolist())
         self.assertIn(" conflict", drawn.text())
         self.assertEqual(kinds.split([8, 5, -2]), [8, 3, 0])  # sets that save misses of LRU
+
+    def test_hits_by_column_width_and_block_are_a_map(self):
+        self.trace("--n", "64", "--kernel", "cuda_naive,cuda_column", "--column-width", "8,16,32",
+                   "--block", "128,256", "--type", "f32")
+        points = gpu_order.read(self.traces)
+        drawn, = gpu_order.maps(points)  # naive has no width
+        axes = style.figure_of(drawn).axes[0]
+        shown = axes.images[0].get_array()
+        self.assertEqual(shown.shape, (3, 2))
+        with h5py.File(self.traces) as file:
+            table = {name: values[:] for name, values in file["locality_0001/gpu"].items()}
+            one = (table["column_width"] == 16) & (table["block"] == 256) \
+                & (table["array"] == b"all") & (table["kernel"] == b"cuda_column")
+            self.assertEqual(shown[1, 1], 100 * table["l1_hit_rate"][one][0])
+        self.assertIn("threads per block; cells in %", drawn.text())
+        few = [p for p in points if p.rows["all"]["block"] == 128]
+        self.assertEqual(list(gpu_order.maps(few)), [])
 
     def test_fully_associative_caches_have_no_bars_of_kinds(self):
         points = self.trace("--n", "16", "--kernel", "naive", "--cache", "1KiB:full")
