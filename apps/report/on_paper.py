@@ -1,5 +1,6 @@
 """GPUs on paper: the requests and bounds of their kernels, and the curves of occupancy."""
 import h5py
+import numpy as np
 
 import results
 import series
@@ -124,6 +125,70 @@ def draw_bounds(axes, points):
     style.legend_below(axes)
 
 
+def rate_of(one):
+    """Returns GFLOP/s within the bounds."""
+    return one.row["operations"] / one.row["least_seconds"] / 1e9
+
+
+def roof_of(one):
+    """Returns GB/s of memory and GFLOP/s of arithmetic of the GPU, for the types of the kernel. The
+    bound of memory contains what the bytes in flight leave of the bandwidth."""
+    row = one.row
+    sustained = min(1, row["flight"] / row["flight_needed"])
+    return (row["memory_bytes"] / row["bound_memory"] / sustained / 1e9,
+            row["operations"] / row["bound_compute"] / 1e9)
+
+
+def roofed(points):
+    """Returns {roof: kernels below it} of those with operations that are bound by a roof."""
+    found = {}
+    for one in points:
+        row = one.row
+        if min(row["operations"], row["bound_memory"], row["bound_compute"], row["intensity"]) > 0:
+            bandwidth, peak = roof_of(one)
+            name = f"{row['device']}: {bandwidth:.0f} GB/s, {peak:.0f} GFLOP/s"
+            found.setdefault(name, []).append(one)
+    return found
+
+
+def draw_roofs(axes, found):
+    import style
+    every = [one for mine in found.values() for one in mine]
+    ridges = [peak / bandwidth for bandwidth, peak in map(roof_of, every)]
+    xs = [one.row["intensity"] for one in every] + ridges
+    low, high = min(xs) / 4, max(xs) * 4
+    for number, (name, mine) in enumerate(found.items()):
+        bandwidth, peak = roof_of(mine[0])
+        at, colour = np.array([low, peak / bandwidth, high]), style.COLOURS[number
+                                                                            % len(style.COLOURS)]
+        axes.plot(at, np.minimum(peak, at * bandwidth), color=colour, label=name)
+        for index, one in enumerate(mine):
+            axes.plot(one.row["intensity"], rate_of(one), color=colour,
+                      marker=style.MARKERS[index % len(style.MARKERS)], linestyle="",
+                      label=one.label)
+    style.log_axis(axes.xaxis, low, high, base=2)
+    style.log_axis(axes.yaxis, min(map(rate_of, every)) / 2, max(map(max, map(roof_of, every))) * 2)
+    axes.set_xlabel("FLOP per byte of memory")
+    axes.set_ylabel("GFLOP/s at most")
+    axes.grid(True, which="major")
+    style.legend_below(axes)
+
+
+def roof_pictures(workload, points, number):
+    """Yields the roofline of the kernels that compute, if there are some."""
+    found = roofed(points)
+    if not found:
+        return
+    rows = [(one.label, rate_of(one), float("nan"), float("nan"), f"{one.row['bound']} bound")
+            for mine in found.values() for one in mine]
+    yield Picture(f"paper_roof_{workload}_{number}", f"{workload} on paper, roofline",
+                  "Lines: what memory and arithmetic allow. Below them, kernels within the longest "
+                  "of their bounds.",
+                  lambda axes: draw_roofs(axes, found), lambda: textplot.bars(rows, "GFLOP/s"),
+                  3.3 + series.legend_height([*found, *(row[0] for row in rows)]),
+                  alt=said_bars(rows, "GFLOP/s"))
+
+
 def draw_curve(axes, one, curve):
     import style
     axes.step(*one.lines[curve], where="post", color=style.COLOURS[0])
@@ -143,14 +208,15 @@ def text_of(one, curve):
 
 
 def pictures(points):
-    """Yields bars of the bounds by workload, and the three curves of each block."""
+    """Yields bars of the bounds and the roofline by workload, and the three curves of each block.
+    """
     by_workload = {}
     for one in kernels(points):
         by_workload.setdefault(one.workload, []).append(one)
     for workload, mine in by_workload.items():
         for start in range(0, len(mine), MOST_BARS):
-            part = mine[start:start + MOST_BARS]
-            yield Picture(f"paper_{workload}_{start // MOST_BARS + 1}",
+            part, number = mine[start:start + MOST_BARS], start // MOST_BARS + 1
+            yield Picture(f"paper_{workload}_{number}",
                           f"{workload} on paper, bounds of the time",
                           "The longest of the times that memory (or its latency, where too few "
                           "bytes are in flight), L2, shared memory and arithmetic take at least.",
@@ -158,6 +224,7 @@ def pictures(points):
                           lambda p=part: textplot.bars(bars_of(p), "us"),
                           1.4 + series.height_of([one.label for one in part], 0.3),
                           alt=said_bars(bars_of(part), "us"))
+            yield from roof_pictures(workload, part, number)
     for one in points:
         for curve in CURVES if isinstance(one, Curves) else ():
             label = CURVES[curve][0]

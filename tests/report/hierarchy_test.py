@@ -12,6 +12,7 @@ import gpu_order
 import hierarchy
 import kinds
 import locality
+import on_paper
 import results
 import roofline
 import style
@@ -159,6 +160,20 @@ class Hierarchy(made.Case):
         self.assertIn("threads per block; cells in %", drawn.text())
         few = [p for p in points if p.rows["all"]["block"] == 128]
         self.assertEqual(list(gpu_order.maps(few)), [])
+
+    def test_rooflines_on_paper_have_the_published_rates(self):
+        for words in (("--type", "f32", "--kernel", "cuda_naive,cuda_register", "--n", "64"),
+                      ("--type", "f32", "--kernel", "cuda_naive", "--n", "256")):
+            self.trace(*words, "--device", "paper:h100,paper:v100")
+        points = on_paper.read(self.traces)
+        roofs = {"h100: 3350 GB/s, 66900 GFLOP/s": 3, "v100: 900 GB/s, 15700 GFLOP/s": 3}
+        self.assertEqual({roof: len(mine) for roof, mine in on_paper.roofed(points).items()}, roofs)
+        drawn, = (one for one in on_paper.pictures(points) if "roof" in one.name)
+        lines = style.figure_of(drawn).axes[0].lines
+        dots = [line for line in lines if len(line.get_xdata()) == 1]
+        self.assertEqual((len(lines), len(dots)), (8, 6))
+        self.assertTrue(all(line.get_ydata()[0] <= 66900 for line in dots))
+        self.assertIn("cuda_register on v100", drawn.text())
 
     def test_fully_associative_caches_have_no_bars_of_kinds(self):
         points = self.trace("--n", "16", "--kernel", "naive", "--cache", "1KiB:full")
