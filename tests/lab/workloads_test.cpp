@@ -1,5 +1,5 @@
-// Traced transposes, sorts and stencils, the thread order of CUDA, and diagrams: accesses, and the
-// theory of the misses. Wrong results of a traced kernel throw.
+// Traced transposes, sorts and stencils, and diagrams: accesses, and the theory of the misses.
+// Wrong results of a traced kernel throw.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,6 @@
 #include "kernels/stencil/remap.hpp"
 #include "lab/locality/analysis.hpp"
 #include "lab/locality/diagram.hpp"
-#include "lab/locality/gpu.hpp"
 
 namespace tessera::locality {
 namespace {
@@ -313,61 +312,6 @@ TEST(TracedStencil, TrapezoidsUseALineManyTimes) {
   p.kernel = "cache_oblivious";
   p.tile = 64;
   EXPECT_LT(analysis_of(p).curve.misses(256), sweeps / 10);
-}
-
-TEST(GpuOrder, NaiveHitsOnBroadcastsAlone) {
-  // A block of one row: every warp reads its own 4 sectors of B and a common one of A.
-  Problem p = problem("matmul", "cuda_naive", 256, 256);
-  p.k = 256;
-  p.element_bytes = 4;
-  SimulatedGpu gpu;
-  gpu.multiprocessors = 8;
-  gpu.l1_bytes = 4 << 10;
-  gpu.threads = 256;
-  const GpuReport report = simulate(gpu, p, 256);
-  EXPECT_EQ(report.counts[1].requests, 256 * 256 * 256 / 32 * 4);
-  EXPECT_NEAR(report.all.l1_rate(), 0.2, 0.01);
-}
-
-TEST(GpuOrder, ColumnsHitFarMoreThanRows) {
-  for (const index_t width : {32, 64, 128}) {
-    Problem p = problem("matmul", "cuda_column", 512, 512);
-    p.k = 64;
-    p.element_bytes = 4;
-    p.column_width = width;
-    SimulatedGpu gpu;
-    gpu.multiprocessors = 8;
-    gpu.threads = 512;  // one block: two would share their rows of B
-    const double column = simulate(gpu, p, 512).all.l1_rate();
-    p.kernel = "cuda_naive";
-    EXPECT_GT(column, 0.8) << width;
-    EXPECT_LT(simulate(gpu, p, 512).all.l1_rate(), 0.25);
-  }
-}
-
-TEST(GpuOrder, TilesFetchWhatTheFormulaSays) {
-  Problem p = problem("matmul", "cuda_tiled", 256, 256);
-  p.k = 256;
-  p.element_bytes = 4;
-  const GpuReport report = simulate({}, p, 256);
-  EXPECT_NEAR(static_cast<double>(report.all.fetches()) / report.predicted, 1, 0.01);
-}
-
-TEST(GpuOrder, NaiveSweepFetchesWhatTheFormulaSays) {
-  Problem p = problem("stencil", "cuda_naive", 256, 1024);
-  p.element_bytes = 4;
-  p.stencil = "box9x9";
-  const GpuReport report = simulate({}, p, 256);
-  EXPECT_NEAR(static_cast<double>(report.all.fetches()) / report.predicted, 1, 0.02);
-}
-
-TEST(GpuOrder, ServesSizesThatAreNoMultiples) {
-  for (const std::string& kernel : gpu_kernels("matmul")) {
-    Problem p = problem("matmul", kernel, 33, 47);
-    p.k = 5;
-    p.element_bytes = 4;
-    EXPECT_GT(simulate({}, p, 64).all.requests, 0) << kernel;
-  }
 }
 
 TEST(Diagram, KeepsEveryAccessOfASmallRun) {

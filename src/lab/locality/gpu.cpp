@@ -58,6 +58,19 @@ WarpProgram matmul_by_cells(const Problem& p, matmul::Walk walk, index_t block) 
           }};
 }
 
+/// Sets the predicted fetches F of a product cell by cell, in sectors of `line` elements: a block
+/// of w columns and h rows of C fetches h rows of A and w columns of B, fewest for w = h. Blocks of
+/// a multiprocessor may share them.
+void predict_cells(WarpProgram& program, const Problem& p, matmul::Walk walk, double line) {
+  const auto threads = static_cast<double>(program.block), n = static_cast<double>(p.n);
+  const double width =
+      std::min({walk == matmul::Walk::rows ? n : static_cast<double>(p.column_width), n, threads});
+  const double height = std::min(threads / width, static_cast<double>(p.m));
+  program.formula = "mnk/L (1/w + w/T) at most; w: --column-width, naive n; T: --block";
+  program.predicted =
+      static_cast<double>(p.m) * n * static_cast<double>(p.k) / line * (1 / width + 1 / height);
+}
+
 /// Tiles in shared memory: a thread loads one element of each tile.
 WarpProgram matmul_by_tiles(const Problem& p) {
   const index_t tile = p.tile, size = p.element_bytes;
@@ -244,7 +257,10 @@ WarpProgram program_of(const Problem& p, index_t block, double line) {
   const bool zigzag = p.kernel == "cuda_zigzag", column = p.kernel == "cuda_column";
   if (p.workload == "matmul") {
     using matmul::Walk;
-    return matmul_by_cells(p, zigzag ? Walk::zigzag : column ? Walk::column : Walk::rows, block);
+    const Walk walk = zigzag ? Walk::zigzag : column ? Walk::column : Walk::rows;
+    WarpProgram program = matmul_by_cells(p, walk, block);
+    predict_cells(program, p, walk, line);
+    return program;
   }
   using Walk = stencil::Order;
   const Walk walk = zigzag ? Walk::zigzag : column ? Walk::column : Walk::rows;
