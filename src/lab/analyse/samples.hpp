@@ -35,7 +35,7 @@ struct Samples {
 };
 
 /// Variables with the paths of this file, and of one for a copy of /proc/self/maps.
-inline constexpr const char* samples_variable = "TESSERA_SAMPLES";
+inline constexpr const char* samples_variable = "TESSERA_ANALYSE_SAMPLES";
 inline constexpr const char* maps_variable = "TESSERA_SAMPLE_MAPS";
 /// A variable that, if set, has timers used even where perf events are permitted.
 inline constexpr const char* timers_variable = "TESSERA_SAMPLE_BY_TIMERS";
