@@ -20,7 +20,6 @@ std::vector<std::string> workloads() {
   for (const lab::TracedKernel& row : lab::traced_kernels()) {
     if (names.empty() || names.back() != row.workload) names.emplace_back(row.workload);
   }
-  names.emplace_back("memory");  // on paper
   return names;
 }
 
@@ -47,7 +46,8 @@ run::Option size(const char* name, const char* fallback, const char* help, const
 void add_problem(run::OptionSet& set) {
   set.add({.name = "workload",
            .kind = Kind::choice,
-           .help = "Select the workload to trace. memory: probes of a GPU, with --device paper.",
+           .help = "Select the workload to trace. memory: walks over arrays; with --device paper "
+                   "probes of a GPU.",
            .group = "Problem",
            .choices = workloads(),
            .positional = true});
@@ -109,9 +109,9 @@ void add_caches(run::OptionSet& set) {
   set.add({.name = "align",
            .kind = Kind::bytes,
            .fallback = "4096",
-           .help = "Align arrays to a multiple of 4096 bytes",
+           .help = "Align arrays to a multiple of 8 bytes. Below --line they begin inside lines.",
            .group = "Caches",
-           .low = 4096,
+           .low = 8,
            .high = 1e9});
   set.add({.name = "sample",
            .kind = Kind::real,
@@ -233,6 +233,8 @@ lab::AnalysisRequest request_of(const run::Values& point) {
   r.sample = point.real("sample");
   r.ideal_limit = point.integer("ideal-limit");
   r.alignment = point.bytes("align");
+  require(r.alignment % 8 == 0, ExitCode::usage,
+          fmt::format("--align: {} is not a multiple of 8 bytes", r.alignment));
   return r;
 }
 

@@ -23,14 +23,14 @@ struct Concern {
 
 using Of = Concern::Of;
 constexpr Concern concerns[] = {
-    {"m", " matmul transpose stencil "},
+    {"m", " matmul transpose stencil memory "},
     {"k", " matmul "},
     {"tile", " matmul transpose stencil forkjoin "},
     {"column-width", " matmul transpose stencil "},
     {"range", " sort forkjoin "},
     {"stencil", " stencil "},
     {"steps", " stencil ", Of::cpu},
-    {"pad", " matmul transpose stencil ", Of::cpu},
+    {"pad", " matmul transpose stencil memory ", Of::cpu},
     {"cache", "", Of::cpu},
     {"line", "", Of::cpu},
     {"align", "", Of::cpu},
@@ -119,6 +119,10 @@ void require_names(const std::string& workload, const run::Parsed& parsed) {
             "--kernel all includes every kernel; drop the other names");
     if (std::find(gpu.begin(), gpu.end(), kernel) != gpu.end()) continue;
     if (is_on_paper(parsed)) (void)paper::paper_kernel(workload, kernel);
+    const std::vector<std::string> drawn = paper::paper_kernels(workload);
+    require(is_on_paper(parsed) || std::find(drawn.begin(), drawn.end(), kernel) == drawn.end(),
+            ExitCode::usage,
+            fmt::format("{} is simulated on paper only; add --device paper", kernel));
     (void)lab::traced_kernel(workload, kernel);
   }
 }
@@ -130,10 +134,8 @@ void settle_defaults(const std::string& workload, run::Parsed& parsed) {
     device = {""};  // where other commands compute
   const bool on_paper = is_on_paper(parsed);
   require(!kernels_of(workload, parsed).empty(), ExitCode::usage,
-          on_paper ? fmt::format("{} has no kernels on paper; use matmul, transpose, "
-                                 "stencil or memory",
-                                 workload)
-                   : fmt::format("{} is simulated on paper only; add --device paper", workload));
+          fmt::format("{} has no kernels on paper; use matmul, transpose, stencil or memory",
+                      workload));
   const auto set = [&](const char* option, const char* value) {
     if (parsed.sources.at(option) == "default") parsed.lists.at(option) = {value};
   };
@@ -143,6 +145,8 @@ void settle_defaults(const std::string& workload, run::Parsed& parsed) {
   if (!on_paper) return;
   set("block", "256");  // as the kernels are launched
   if (workload != "memory") return;
+  require(parsed.sources.at("m") == "default", ExitCode::usage,
+          "--m: memory on paper has one row of words; drop it");
   set("n", "262144");
   set("type", "u32");
   require(parsed.lists.at("type") == std::vector<std::string>{"u32"}, ExitCode::usage,

@@ -44,6 +44,23 @@ class Locality(tessera.Case):
         self.assertEqual(curve[whole].min(), 3 * 48 * 48 / 8)
         self.assertEqual(lines[whole].min(), 1)
 
+    def test_walks_over_arrays(self):
+        """Scanning, a copy, columns against rows; arrays that begin inside a line."""
+        out = self.succeed("locality", "memory", "--kernel", "all", "--n", 128, "--m", 96,
+                           "--cache", "4KiB:full", "--results", "l.h5").out
+        self.assertIn("memory rows (scalar leaf), 96 x 128, 8-byte elements:", out)
+        kernel, array, misses = self.columns("caches", "point", "array", "misses")
+        found = {name.split("kernel=")[1].split()[0]: count
+                 for name, which, count in zip(kernel, array, misses) if which == "all"}
+        once = 96 * 128 / 8
+        self.assertEqual(found, {"rows": once, "columns": 8 * once, "copy": 2 * once,
+                                 "increment": once, "add": 3 * once, "reverse": 2 * once})
+        out = self.succeed("locality", "memory", "--kernel", "copy", "--m", 1, "--n", 15,
+                           "--align", 8, "--cache", "4KiB:full").out
+        self.assertRegex(out, r"full +a +1 ")
+        self.assertRegex(out, r"full +b +3 ")  # from the line in which a ends: n/L + 1
+        self.fail_with(tessera.USAGE, "locality", "memory", "--align", 12, words="multiple of 8")
+
     def test_several_levels_and_replacements(self):
         out = self.succeed("locality", "transpose", "--n", 200, "--cache",
                            "4KiB:4,32KiB:8,256KiB:16", "--results", "l.h5").out

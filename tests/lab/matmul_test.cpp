@@ -83,7 +83,7 @@ Analysis analyse_matmul(const char* kernel, index_t n, index_t tile = 0) {
 }
 
 TEST(MatmulTheorems, HoldExactlyWhereAllConstantsAreKnown) {
-  for (const char* kernel : {"naive", "tiled", "transposed", "column"}) {
+  for (const char* kernel : {"naive", "tiled", "transposed", "transposed_tiled", "column"}) {
     const Analysis a = analyse_matmul(kernel, 128);
     EXPECT_NEAR(a.fitted->constant, 1, 0.001) << kernel;
     for (const index_t lines : {19, 64, 108, 215, 256, 1024, 8192}) {

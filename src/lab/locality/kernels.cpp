@@ -9,8 +9,8 @@ namespace tessera::inline v1::locality {
 std::span<const TracedKernel> traced_kernels() {
   static const std::vector<TracedKernel> all = [] {
     std::vector<TracedKernel> rows;
-    for (const auto& part :
-         {matmul_kernels(), transpose_kernels(), stencil_kernels(), sort_kernels()})
+    for (const auto& part : {matmul_kernels(), transpose_kernels(), stencil_kernels(),
+                             sort_kernels(), memory_kernels()})
       rows.insert(rows.end(), part.begin(), part.end());
     return rows;
   }();

@@ -38,5 +38,6 @@ void check(const Problem& problem);
 [[nodiscard]] std::vector<TracedKernel> transpose_kernels();
 [[nodiscard]] std::vector<TracedKernel> sort_kernels();
 [[nodiscard]] std::vector<TracedKernel> stencil_kernels();
+[[nodiscard]] std::vector<TracedKernel> memory_kernels();
 
 }  // namespace tessera::inline v1::locality

@@ -73,6 +73,22 @@ Theorem matmul_tiled(const Sizes s, double tile) {
           }};
 }
 
+/// Returns the misses of transposing B, then multiplying tiles by tiles, rows by rows: below s^2
+/// only the tile of B is fetched again for every row of A's.
+Theorem matmul_transposed_tiled(const Sizes s, double tile) {
+  const Theorem tiled = matmul_tiled(s, tile);
+  return {.formula = "as tiled, n^3/L at most, and n^2(1 + 1/L) if Z < n(L + 1), else 2n^2/L",
+          .misses = [=](index_t lines) {
+            const double room = static_cast<double>(lines) * s.line, turned = s.k * s.n;
+            if (room >= 2 * turned + s.m * s.n + 2 * tile * s.k)
+              return all_once(s) + turned / s.line;
+            const double turning = (room >= s.k * (s.line + 1) ? turned / s.line : turned);
+            const double by_rows = (s.m * s.n * s.k * (1 + 2 / tile) + s.m * s.n) / s.line;
+            return turning + turned / s.line +
+                   (room >= tile * (tile + 3) ? tiled.misses(lines) : by_rows);
+          }};
+}
+
 Theorem matmul_recursive(const Sizes s, double leaf) {
   const double small = std::min({s.m, s.n, s.k});
   return {.formula = "c n^3/(L sqrt Z) + 3n^2/L",
@@ -99,6 +115,7 @@ std::optional<Theorem> matmul_theorem(const Problem& p, const Sizes& s) {
         s, width, "2n^2/L + n^3/(wL) if Z >= n(w + 1), else as naive; w: --column-width");
   if (p.kernel == "transposed") return matmul_transposed(s);
   if (p.kernel == "tiled") return matmul_tiled(s, tile);
+  if (p.kernel == "transposed_tiled") return matmul_transposed_tiled(s, tile);
   if (p.kernel == "recursive") return matmul_recursive(s, tile);
   return std::nullopt;
 }
@@ -190,6 +207,20 @@ std::optional<Theorem> stencil_theorem(const Problem& p, const Sizes& s) {
                  }};
 }
 
+/// Returns the misses of a walk over one to three arrays; columns need a line of every row.
+Theorem memory_theorem(const Problem& p, const Sizes& s) {
+  const bool columns = p.kernel == "columns";
+  const double arrays = p.kernel == "add" ? 3 : p.kernel == "copy" || p.kernel == "reverse" ? 2 : 1;
+  const double room_needed = columns ? s.m : arrays;
+  return {.formula = columns ? "mn/L if Z >= mL, else mn"
+                             : fmt::format("{}mn/L, and 1 for an array between lines",
+                                           arrays == 1 ? "" : fmt::format("{} ", arrays)),
+          .misses = [=](index_t lines) {
+            const double touches = arrays * s.m * s.n;
+            return static_cast<double>(lines) >= room_needed ? touches / s.line : touches;
+          }};
+}
+
 }  // namespace
 
 std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes) {
@@ -199,6 +230,7 @@ std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes) {
   if (problem.workload == "sort" || problem.workload == "forkjoin")
     return sort_theorem(problem, line_bytes);
   if (problem.workload == "transpose") return transpose_theorem(problem, s);
+  if (problem.workload == "memory") return memory_theorem(problem, s);
   return std::nullopt;
 }
 

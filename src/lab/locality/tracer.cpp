@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 #include "base/text.hpp"
 #include "machine/topology.hpp"
@@ -35,8 +37,10 @@ void flush_recorder() { current->flush(); }
 
 Tracer::Tracer(index_t alignment, Reuse reuse)
     : alignment_(static_cast<std::uint64_t>(alignment)), reuse_(reuse), buffer_(buffered) {
-  require(alignment > 0 && alignment % static_cast<index_t>(page) == 0, ExitCode::usage,
-          "alignment of traced arrays must be a positive multiple of 4096 bytes");
+  require(alignment > 0 && alignment % 8 == 0, ExitCode::usage,
+          "alignment of traced arrays must be a positive multiple of 8 bytes");
+  const std::uint64_t least = reuse_ == Reuse::yes ? page : line;
+  unit_bits_ = static_cast<unsigned>(std::countr_zero(alignment_ | least));
   require(current == nullptr, ExitCode::internal,
           "tracer exists already: only one at a time is supported");
   affordable = static_cast<std::uint64_t>(0.9 * static_cast<double>(machine::available_memory()));
@@ -69,8 +73,9 @@ std::uint64_t Tracer::place(index_t bytes, unsigned array, std::uint64_t alignme
   require(end <= reserved_, ExitCode::memory,
           "arrays to trace do not fit the address space; choose smaller sizes");
   used_ = end;
-  array_of_page_.resize((end + page - 1) / page, 0);
-  std::fill(array_of_page_.begin() + static_cast<index_t>(begin / page), array_of_page_.end(),
+  const std::uint64_t unit = std::uint64_t{1} << unit_bits_;
+  array_of_unit_.resize((end + unit - 1) / unit, 0);
+  std::fill(array_of_unit_.begin() + static_cast<index_t>(begin / unit), array_of_unit_.end(),
             static_cast<std::uint8_t>(array));
   return begin;
 }
@@ -92,7 +97,8 @@ void* Tracer::allocate_workspace(index_t bytes) {
   Tracer& t = *current;
   const auto known = std::find(t.names_.begin(), t.names_.end(), workspace_name);
   const auto array = static_cast<unsigned>(known - t.names_.begin());
-  const std::uint64_t begin = t.place(bytes, array, t.reuse_ == Reuse::yes ? t.alignment_ : line);
+  const std::uint64_t begin =
+      t.place(bytes, array, t.reuse_ == Reuse::yes ? std::lcm(t.alignment_, line) : line);
   if (known == t.names_.end()) {
     t.names_.emplace_back(workspace_name);
     t.begins_.push_back(begin);
@@ -132,7 +138,7 @@ void Tracer::stop() {
 void Tracer::flush() {
   const std::span<Access> accesses(buffer_.data(), recorder.next);
   for (Access& access : accesses) {
-    if (access.is_touch()) access = access.in_array(array_of_page_[access.address() / page]);
+    if (access.is_touch()) access = access.in_array(array_of_unit_[access.address() >> unit_bits_]);
   }
   for (Sink* sink : sinks_) sink->take(accesses);
   recorder.next = buffer_.data();

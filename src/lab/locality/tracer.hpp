@@ -44,7 +44,7 @@ class Tracer {
   /// Whether the addresses of a released workspace serve the next one, as with an allocator on one
   /// thread, or no other, as if all were in use at once: then workspaces are aligned to 64 bytes.
   enum class Reuse { yes, no };
-  /// Aligns arrays to `alignment` bytes, a multiple of 4096.
+  /// Aligns arrays to `alignment` bytes, a multiple of 8; workspaces to 64 at least.
   explicit Tracer(index_t alignment = 4096, Reuse reuse = Reuse::yes);
   ~Tracer();
   Tracer(const Tracer&) = delete;
@@ -96,7 +96,8 @@ class Tracer {
   std::byte* memory_ = nullptr;  ///< first aligned byte of the mapping
   std::uint64_t reserved_ = 0;
   std::uint64_t used_ = 0;
-  std::vector<std::uint8_t> array_of_page_;
+  unsigned unit_bits_;  ///< of the units of addresses that belong to one array
+  std::vector<std::uint8_t> array_of_unit_;
   std::vector<std::string> names_;
   std::vector<std::uint64_t> begins_, bytes_;
   std::vector<TracedRange> workspace_;
