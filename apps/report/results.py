@@ -30,6 +30,8 @@ class Point:
     of_kernels: bool = False
     # by rank: [(phase, begin, end)] of the last repetition
     timeline: dict = dataclasses.field(default_factory=dict)
+    # by stream of a GPU: [(transfer or kernel, begin, end)] of the last repetition
+    device_timeline: dict = dataclasses.field(default_factory=dict)
     files: dict = dataclasses.field(default_factory=dict)  # file traffic: files_of()
 
     @property
@@ -198,15 +200,16 @@ def files_of(table, mine):
     return {"read": int(read), "written": int(written), "waited": float(waited) / ranks}
 
 
-def timelines_of(group):
-    """Returns {point: {rank: [(phase, begin, end)]}} in the order of the ends."""
+def timelines_of(run, name, lane, what):
+    """Returns {point: {lane: [(what, begin, end)]}} of a table of a run, in the order of the ends;
+    {} without it."""
     found = {}
-    table = columns(group)
-    for point, rank, phase, begin, end in zip(*(table[c]
-                                                for c in ("point", "rank", "phase", "begin",
-                                                          "end"))):
-        found.setdefault(point, {}).setdefault(int(rank),
-                                               []).append((phase, float(begin), float(end)))
+    table = columns(run[name]) if name in run else {"point": [], lane: [], what: [], "begin": [],
+                                                    "end": []}
+    for point, where, done, begin, end in zip(*(table[c] for c in ("point", lane, what, "begin",
+                                                                   "end"))):
+        found.setdefault(point, {}).setdefault(int(where),
+                                               []).append((done, float(begin), float(end)))
     return found
 
 
@@ -234,7 +237,8 @@ def read_run(name, group):
               *(rows_of(group[table]) if table in group else []
                 for table in ("scalability", "machine", "ranks")))
     run.misses = {table: by_point(rows_of(group[table])) for table in MISSES if table in group}
-    timelines = timelines_of(group["timeline"]) if "timeline" in group else {}
+    timelines = timelines_of(group, "timeline", "rank", "phase")
+    of_devices = timelines_of(group, "device_timeline", "stream", "what")
     file_table = columns(group["files"]) if "files" in group else {"point": []}
     file_rows = split_by(file_table, "point")
     for row, key in enumerate(summary["point"]):
@@ -244,7 +248,8 @@ def read_run(name, group):
                                                              else 0.0 for c in KERNELS}
         run.points.append(Point(identity_of(key), {c: summary[c][row] for c in config}, measured,
                                 phases, timed, seconds, run,
-                                timeline=timelines.get(key, {})))
+                                timeline=timelines.get(key, {}),
+                                device_timeline=of_devices.get(key, {})))
         leave_out_unused(run.points[-1])
         if key in file_rows:
             run.points[-1].files = files_of(file_table, file_rows[key])

@@ -1,4 +1,5 @@
-"""Timeline of the ranks' phases, and the share of communication hidden by computation."""
+"""Timelines: phases by rank, with the share of communication hidden by computation; transfers and
+kernels by stream of a GPU."""
 import phases
 import series as s
 import tables
@@ -9,6 +10,7 @@ FLIGHT = "in flight"
 MOST_RANKS = 12
 MOST_STAYS = 160  # per rank and picture; later ones are dropped
 MOST_POINTS = 4
+MOST_STREAMS = 6  # points: 1 to 16 streams
 
 
 def joined(spans):
@@ -58,7 +60,7 @@ def names_of(stays):
             if n != FLIGHT]
 
 
-def draw(axes, stays):
+def draw(axes, stays, of="rank"):
     import style
     until = window(stays)
     scale, unit = style.time_unit(until)
@@ -80,14 +82,14 @@ def draw(axes, stays):
     axes.set_xlim(0, until * scale)
     axes.set_yticks(list(stays), [str(r) for r in stays])
     axes.set_ylim(max(stays) + 0.6, min(stays) - 0.6)
-    axes.set_ylabel("rank")
+    axes.set_ylabel(of)
     axes.set_xlabel(f"time since the repetition began ({unit})")
     style.legend_below(axes)
 
 
-def text(stays, width=76):
+def text(stays, width=76, of="rank"):
     names, until = names_of(stays), window(stays)
-    letters = textplot.letters(names)
+    letters, margin = textplot.letters(names), " " * (len(of) + 6)
     out = []
     for rank, mine in stays.items():
         lanes = [[" "] * width, [" "] * width]
@@ -98,37 +100,57 @@ def text(stays, width=76):
             for c in range(int(begin / until * (width - 1)),
                            int(min(end, until) / until * (width - 1)) + 1):
                 lane[c] = "=" if name == FLIGHT else letters[name]
-        out.append(f"  rank {rank:<3}|{''.join(lanes[0])}|")
+        out.append(f"  {of} {rank:<3}|{''.join(lanes[0])}|")
         if "=" in lanes[1]:
-            out.append(f"          {''.join(lanes[1])}")
-    out.append(f"          0{tables.seconds(until):>{width - 1}}")
+            out.append(f"{margin}{''.join(lanes[1])}")
+    out.append(f"{margin}0{tables.seconds(until):>{width - 1}}")
+    flying = ", = in flight" if of == "rank" else ""
     return "\n".join(out + ["  " + ", ".join(f"{m} {n}" for n, m in letters.items())
-                            + ", = in flight"]) + "\n"
+                            + flying]) + "\n"
 
 
-def said_spans(stays):
-    """Returns the phases in words: the share of the ranks' time."""
+def said_spans(stays, lanes="ranks"):
+    """Returns the phases in words: the share of the lanes' time."""
     whole = len(stays) * max(e for mine in stays.values() for _, _, e in mine) or 1.0
     words = [(n, sum(e - b for mine in stays.values() for name, b, e in mine if name == n))
              for n in names_of(stays)]
-    return f"{len(stays)} ranks: " + ", ".join(
+    return f"{len(stays)} {lanes}: " + ", ".join(
         f"{name} {100 * seconds / whole:.0f} %" for name, seconds in words) + "."
 
 
+def which_of(point, names):
+    """Returns the words that distinguish a point from the others of its pictures."""
+    return s.listed(s.size_words([point]),
+                    s.label_of(point, [n for n in names if n not in s.SIZES + s.MACHINE]
+                               + list(s.MACHINE)))
+
+
+def by_stream(run):
+    """Yields transfers and kernels of a GPU over time, a lane for each stream."""
+    watched = [p for p in run.points if p.device_timeline]
+    names = s.varying(watched) if watched else []
+    for number, point in enumerate(watched[:MOST_STREAMS], 1):
+        stays = dict(sorted(point.device_timeline.items()))
+        yield Picture(f"streams_{number}",
+                      f"{run.workload}, streams of the last repetition: {which_of(point, names)}",
+                      "Transfers and kernels of each stream of the GPU over time.",
+                      lambda axes, t=stays: draw(axes, t, "stream"),
+                      lambda t=stays: text(t, of="stream"),
+                      1.6 + 0.34 * max(3, len(stays)), alt=said_spans(stays, "streams"))
+
+
 def pictures(run):
+    yield from by_stream(run)
     watched = [p for p in run.points if p.timeline]
-    names = [n for n in s.varying(watched)] if watched else []
+    names = s.varying(watched) if watched else []
     for number, point in enumerate(watched[:MOST_POINTS], 1):
         stays = {rank: mine for rank, mine in sorted(point.timeline.items()) if rank < MOST_RANKS}
         part = hidden(point.timeline)
         words = "" if part is None else " Of the time with a message in flight " \
             f"{100 * part:.0f} % is hidden behind other work."
         few = sum(len(mine) for mine in stays.values()) > MOST_STAYS * len(stays)
-        which = s.listed(s.size_words([point]),
-                         s.label_of(point, [n for n in names if n not in s.SIZES + s.MACHINE]
-                                    + list(s.MACHINE)))
         yield Picture(f"timeline_{number}",
-                      f"{run.workload}, timeline of the last repetition: {which}",
+                      f"{run.workload}, timeline of the last repetition: {which_of(point, names)}",
                       "Phases of each rank over time; blank: outside all phases." + words
                       + (" Beginning only." if few else ""),
                       lambda axes, t=stays: draw(axes, t), lambda t=stays: text(t),

@@ -12,6 +12,7 @@ import rates
 import results
 import roofline
 import style
+import timeline
 
 TWO = [row(k, n) for n in (64, 128) for k in ("naive", "tiled")]
 
@@ -55,6 +56,25 @@ class Pictures(made.Case):
         good = run_of(write(self.path("unmarked.h5"), TWO))
         self.assertNotIn("check FAILED", [line.get_label() for line in style.figure_of(
             next(rates.lines(good))).axes[0].lines])
+
+    def test_streams_of_a_gpu_have_a_lane_each(self):
+        path = write(self.path("streams.h5"), TWO)
+        with h5py.File(path, "a") as file:
+            group = file[next(iter(file))]
+            made.put(group, "device_timeline", {
+                "point": [group["summary/point"][0]] * 6, "piece": [0, 0, 0, 1, 1, 1],
+                "what": ["to device", "kernel", "from device"] * 2, "stream": [0, 0, 0, 1, 1, 1],
+                "begin": [0.0, 0.1, 0.2, 0.1, 0.2, 0.3], "end": [0.1, 0.2, 0.3, 0.2, 0.3, 0.4]})
+        drawn, = timeline.pictures(run_of(path))
+        axes = style.figure_of(drawn).axes[0]
+        self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["0", "1"])
+        self.assertEqual([text.get_text() for text in axes.get_legend().get_texts()],
+                         ["to device", "kernel", "from device"])
+        self.assertIn("2 streams: to device 25 %", drawn.alt)
+        lanes = drawn.text().splitlines()
+        self.assertTrue(lanes[0].startswith("  stream 0  |"), lanes)
+        self.assertEqual(lanes[0].index("|"), lanes[2].index("0"))
+        self.assertNotIn("flight", drawn.text())
 
     def test_whiskers_of_rates_are_inside(self):
         run = run_of(write(self.path("whiskers.h5"), [
