@@ -86,7 +86,8 @@ class Studies(tessera.Case):
                     continue
                 self.assertEqual(result.code, OK, str(result))
                 titles.append(study.title)
-        self.run_tessera("report", path, environment={"TESSERA_PYTHON": sys.executable})
+        self.run_tessera("report", path, environment={"TESSERA_PYTHON": sys.executable},
+                         timeout=4 * tessera.PATIENCE)  # over 80 pictures
         with open(self.path("all.html"), encoding="utf-8") as file:
             page = file.read()
         heads = [html.unescape(head) for head in re.findall(r"<h2[^>]*>(.*?)</h2>", page)]
