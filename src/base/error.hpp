@@ -1,6 +1,7 @@
 #pragma once
 // Errors carry the exit code of the program (those of sysexits.h if they exist).
 
+#include <concepts>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -60,6 +61,11 @@ inline void require(bool holds, ExitCode code, const std::string& message) {
 /// Throws Error(usage) "ARGUMENT PROBLEM" unless `holds`: for arguments of public functions.
 inline void require_argument(bool holds, std::string_view argument, const std::string& problem) {
   if (!holds) throw Error::of_argument(argument, problem);
+}
+/// Throws likewise, for calls that are repeated: the text is formatted, problem(), only then.
+template <std::invocable Problem>
+void require_argument(bool holds, std::string_view argument, const Problem& problem) {
+  if (!holds) throw Error::of_argument(argument, problem());
 }
 
 namespace detail {

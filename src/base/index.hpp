@@ -22,12 +22,13 @@ template <class To, class From>
   return static_cast<To>(value);
 }
 
+namespace detail {
+[[noreturn]] void product_overflows(index_t a, index_t b, const char* what);
+}
 /// Returns a * b; throws Error(usage) naming `what` if it overflows 64 bits.
 [[nodiscard]] inline index_t checked_mul(index_t a, index_t b, const char* what) {
   index_t product = 0;
-  require(!__builtin_mul_overflow(a, b, &product), ExitCode::usage,
-          std::string(what) + " overflows 64 bits (" + std::to_string(a) + " x " +
-              std::to_string(b) + "); choose smaller sizes");
+  if (__builtin_mul_overflow(a, b, &product)) detail::product_overflows(a, b, what);
   return product;
 }
 

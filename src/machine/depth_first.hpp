@@ -9,6 +9,7 @@
 
 #include "machine/contention.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/kept.hpp"
 
 namespace tessera::inline v1::machine {
 
@@ -75,7 +76,10 @@ class alignas(64) PutOff {
 /// Leiserson 1999). step must not throw; it receives items by value.
 template <class Item, class Step>
 void depth_first(const Item& root, const Step& step) {
-  std::vector<PutOff<Item>> put_off(static_cast<std::size_t>(team()));
+  const auto threads = static_cast<std::size_t>(team());
+  Kept<PutOff<Item>> kept;  // all are empty at the end
+  std::vector<PutOff<Item>>& put_off = kept.all();
+  if (put_off.size() < threads) put_off = std::vector<PutOff<Item>>(threads);
   std::atomic<index_t> open{1};
   put_off[0].put(root);
 
@@ -93,8 +97,8 @@ void depth_first(const Item& root, const Step& step) {
     Patience patience;
     while (open.load(std::memory_order_acquire) > 0) {
       std::optional<Item> item = put_off[me].take_newest();
-      for (std::size_t other = 1; !item && other < put_off.size(); ++other)
-        item = put_off[(me + other) % put_off.size()].take_oldest();
+      for (std::size_t other = 1; !item && other < threads; ++other)
+        item = put_off[(me + other) % threads].take_oldest();
       if (!item) {
         patience.wait();
         continue;
@@ -107,7 +111,7 @@ void depth_first(const Item& root, const Step& step) {
   if (Crew* const crew = detail::free_crew(); crew != nullptr)
     return crew->run([&](int thread) { work(static_cast<std::size_t>(thread)); });
   gather([&] {
-    for (std::size_t me = 1; me < put_off.size(); ++me) leave([&work, me] { work(me); }, [] {});
+    for (std::size_t me = 1; me < threads; ++me) leave([&work, me] { work(me); }, [] {});
     work(0);
   });
 }

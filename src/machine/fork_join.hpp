@@ -18,6 +18,7 @@
 
 #include "base/index.hpp"
 #include "machine/crew.hpp"
+#include "machine/kept.hpp"
 #include "machine/work_span.hpp"
 
 namespace tessera::inline v1::machine {
@@ -203,18 +204,21 @@ struct alignas(64) Share {
 /// then steals from the others'.
 template <class Piece>
 void share_pieces(Crew& crew, index_t pieces, const Piece& piece) {
-  std::vector<Share> shares(static_cast<std::size_t>(team()));
+  const auto count = static_cast<std::size_t>(team());
+  Kept<Share> kept;
+  std::vector<Share>& shares = kept.all();
+  if (shares.size() < count) shares = std::vector<Share>(count);
   const auto first_of = [&](std::size_t share) {
-    return pieces * static_cast<index_t>(share) / static_cast<index_t>(shares.size());
+    return pieces * static_cast<index_t>(share) / static_cast<index_t>(count);
   };
-  for (std::size_t s = 0; s < shares.size(); ++s) {
+  for (std::size_t s = 0; s < count; ++s) {
     shares[s].next.store(first_of(s), std::memory_order_relaxed);
     shares[s].end = first_of(s + 1);
   }
   Carried carried;
   crew.run([&](int thread) {
-    for (std::size_t s = 0; s < shares.size(); ++s) {
-      Share& share = shares[(static_cast<std::size_t>(thread) + s) % shares.size()];
+    for (std::size_t s = 0; s < count; ++s) {
+      Share& share = shares[(static_cast<std::size_t>(thread) + s) % count];
       while (share.next.load(std::memory_order_relaxed) < share.end) {
         const index_t p = share.next.fetch_add(1, std::memory_order_relaxed);
         if (p < share.end) carried.from([&] { piece(p); });

@@ -137,7 +137,7 @@ Communicator Communicator::world() { return Communicator(MPI_COMM_WORLD); }
 Communicator Communicator::self() { return Communicator(MPI_COMM_SELF); }
 
 MPI_Comm Communicator::handle() const {
-  require_argument(state_ != nullptr, "comm", "is an empty communicator");
+  if (state_ == nullptr) throw Error::of_argument("comm", "is an empty communicator");
   return state_->handle;
 }
 

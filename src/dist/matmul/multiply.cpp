@@ -37,54 +37,60 @@ void check(const mpi::Communicator& comm, const Product<T>& product) {
   const auto shape = [](const DistributedMatrix<T>& x) {
     return fmt::format("{} x {}", x.rows(), x.cols());
   };
-  const auto [m, k] = turns(product.op_a) ? std::pair(product.a.cols(), product.a.rows())
-                                          : std::pair(product.a.rows(), product.a.cols());
-  const auto [inner, n] = turns(product.op_b) ? std::pair(product.b.cols(), product.b.rows())
-                                              : std::pair(product.b.rows(), product.b.cols());
-  require_argument(
-      inner == k, "b",
-      fmt::format("does not match a: op(b) has {} rows, op(a) has {} columns (a is {}, b is {})",
-                  inner, k, shape(product.a), shape(product.b)));
-  require_argument(
-      product.c.rows() == m && product.c.cols() == n, "c",
-      fmt::format("does not match op(a) op(b): the product is {} x {}, c is {} (a is {}, b is {})",
-                  m, n, shape(product.c), shape(product.a), shape(product.b)));
-  for (const auto& [name, x] : {std::pair("a", &product.a), std::pair("b", &product.b)}) {
-    require_argument(
-        x->layout().ranks() == comm.size(), name,
-        fmt::format("is distributed over {} ranks: comm has {}", x->layout().ranks(), comm.size()));
-    require_argument(
-        x != &product.c, "c",
-        fmt::format(
-            "is the same matrix as {}, which is read while c is written; pass another matrix",
-            name));
+  const Extents a = stored(product.op_a, product.a.rows(), product.a.cols());
+  const Extents b = stored(product.op_b, product.b.rows(), product.b.cols());
+  require_argument(b.rows == a.cols, "b", [&] {
+    return fmt::format(
+        "does not match a: op(b) has {} rows, op(a) has {} columns (a is {}, b is {})", b.rows,
+        a.cols, shape(product.a), shape(product.b));
+  });
+  require_argument(product.c.rows() == a.rows && product.c.cols() == b.cols, "c", [&] {
+    return fmt::format(
+        "does not match op(a) op(b): the product is {} x {}, c is {} (a is {}, b is {})", a.rows,
+        b.cols, shape(product.c), shape(product.a), shape(product.b));
+  });
+  for (const auto& operand : {std::pair("a", &product.a), std::pair("b", &product.b)}) {
+    const index_t ranks = operand.second->layout().ranks();
+    require_argument(ranks == comm.size(), operand.first, [&] {
+      return fmt::format("is distributed over {} ranks: comm has {}", ranks, comm.size());
+    });
+    require_argument(operand.second != &product.c, "c", [&] {
+      return fmt::format(
+          "is the same matrix as {}, which is read while c is written; pass another matrix",
+          operand.first);
+    });
   }
-  require_argument(product.c.layout().ranks() == comm.size(), "c",
-                   fmt::format("is distributed over {} ranks: comm has {}",
-                               product.c.layout().ranks(), comm.size()));
+  require_argument(product.c.layout().ranks() == comm.size(), "c", [&] {
+    return fmt::format("is distributed over {} ranks: comm has {}", product.c.layout().ranks(),
+                       comm.size());
+  });
 }
 
 namespace {
 
 void check(const mpi::Communicator& comm, const Method& method) {
   const auto at_least_one = [](const char* name, index_t value) {
-    require_argument(value >= 1, name, fmt::format("is {}: must be at least 1", value));
+    require_argument(value >= 1, name,
+                     [&] { return fmt::format("is {}: must be at least 1", value); });
   };
   at_least_one("threads", method.threads);
   at_least_one("panel", method.panel);
   at_least_one("slices", method.slices);
   require_argument(method.rounds >= 1 && (method.rounds & (method.rounds - 1)) == 0, "rounds",
-                   fmt::format("is {}: must be a power of two", method.rounds));
+                   [&] { return fmt::format("is {}: must be a power of two", method.rounds); });
   require_argument(method.grid.rows == 0 || (method.grid.rows > 0 && method.grid.cols > 0 &&
                                              method.grid.size() == comm.size()),
-                   "grid",
-                   fmt::format("is {} x {}: must have the {} ranks of comm", method.grid.rows,
-                               method.grid.cols, comm.size()));
-  require_argument(
-      method.weights.empty() || static_cast<int>(method.weights.size()) == comm.size(), "weights",
-      fmt::format("has {} elements: comm has {} ranks; pass one weight per rank, or an "
-                  "empty vector",
-                  method.weights.size(), comm.size()));
+                   "grid", [&] {
+                     return fmt::format("is {} x {}: must have the {} ranks of comm",
+                                        method.grid.rows, method.grid.cols, comm.size());
+                   });
+  require_argument(method.weights.empty() || static_cast<int>(method.weights.size()) == comm.size(),
+                   "weights", [&] {
+                     return fmt::format(
+                         "has {} elements: comm has {} ranks; pass one weight per rank, or an "
+                         "empty vector",
+                         method.weights.size(), comm.size());
+                   });
   require_runnable(method, comm.size());
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/transpose/halves.hpp"
 #include "kernels/transpose/variants.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/kept.hpp"
 
 namespace tessera::inline v1::transpose {
 namespace {
@@ -14,12 +15,16 @@ namespace {
 /// Visits the leaves in parallel. Each thread has leaves that are adjacent in their order, since
 /// rows are prefetched ahead.
 constexpr auto shared_out = [](const Submatrix& block, const LeafShape& leaf, const auto& visit) {
-  const std::vector<Submatrix> leaves = leaves_of(block, leaf);
+  machine::Kept<Submatrix> kept;
+  std::vector<Submatrix>& leaves = kept.all();
+  list_leaves(block, leaf, leaves);
   machine::parallel_for(0, static_cast<index_t>(leaves.size()), 1,
                         [&](index_t at, index_t) { visit(leaves[static_cast<std::size_t>(at)]); });
 };
 constexpr auto one_by_one = [](const Submatrix& block, const LeafShape& leaf, const auto& visit) {
-  for (const Submatrix& each : leaves_of(block, leaf)) visit(each);
+  machine::Kept<Submatrix> kept;
+  list_leaves(block, leaf, kept.all());
+  for (const Submatrix& each : kept.all()) visit(each);
 };
 
 /// Transposes by boxes: records larger than a register, and short rows of b at arbitrary offsets in

@@ -7,6 +7,7 @@
 
 #include "kernels/transpose/halves.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/kept.hpp"
 
 namespace tessera::inline v1::transpose {
 namespace {
@@ -43,7 +44,9 @@ class Swapper {
       : m_(m), leaf_(leaf_side(m.bytes)), prefetches_(prefetches_of(m)) {}
 
   void swap_all() const {
-    std::vector<Submatrix> blocks;
+    machine::Kept<Submatrix> kept;
+    std::vector<Submatrix>& blocks = kept.all();
+    blocks.clear();
     diagonal(0, m_.rows, blocks);
     machine::parallel_for(0, static_cast<index_t>(blocks.size()), 1, [&](index_t at, index_t) {
       const Submatrix& block = blocks[static_cast<std::size_t>(at)];

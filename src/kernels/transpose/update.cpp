@@ -6,6 +6,7 @@
 #include "kernels/transpose/combine.hpp"
 #include "kernels/transpose/leaf.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/kept.hpp"
 
 namespace tessera::inline v1::transpose {
 namespace {
@@ -73,8 +74,9 @@ void update_any(const Update<T>& u, const Tuning& tuning) {
   }
   const CombineSet& combines = combine_set(machine::isa());
   const LeafSet& leaves = leaf_set(machine::isa());
-  const std::vector<Submatrix> blocks =
-      leaves_of({0, 0, u.b.rows, u.b.cols}, {leaf_side, 4 * leaf_side});
+  machine::Kept<Submatrix> kept;
+  std::vector<Submatrix>& blocks = kept.all();
+  list_leaves({0, 0, u.b.rows, u.b.cols}, {leaf_side, 4 * leaf_side}, blocks);
   machine::parallel(threads_of(tuning), [&] {
     machine::parallel_for(0, static_cast<index_t>(blocks.size()), 1, [&](index_t at, index_t) {
       const Submatrix& block = blocks[static_cast<std::size_t>(at)];

@@ -89,17 +89,16 @@ void walk_halves(const Submatrix& block, const LeafShape& leaf, const Visit& vis
       [&] { walk_halves(second, leaf, visit, both); });
 }
 
-/// Returns the blocks that walk_halves visits, in its order.
-[[nodiscard]] inline std::vector<Submatrix> leaves_of(const Submatrix& block,
-                                                      const LeafShape& leaf) {
-  std::vector<Submatrix> leaves;
+/// Replaces `leaves` by the blocks that walk_halves visits, in its order.
+inline void list_leaves(const Submatrix& block, const LeafShape& leaf,
+                        std::vector<Submatrix>& leaves) {
+  leaves.clear();
   walk_halves(
       block, leaf, [&](const Submatrix& each) { leaves.push_back(each); },
       [](const Submatrix&, const auto& left, const auto& right) {
         left();
         right();
       });
-  return leaves;
 }
 
 }  // namespace tessera::inline v1::transpose
