@@ -8,4 +8,5 @@
 #include "dist/matmul/freivalds.hpp"
 #include "dist/matmul/laid_out.hpp"
 #include "dist/matmul/multiply.hpp"
+#include "dist/matmul/multiply_plan.hpp"
 #endif

@@ -198,6 +198,26 @@ int tessera_redistribute(tessera_context context, int order, int type, tessera_l
 
 /* --- Keys and rows on the ranks ------------------------------------------------------------ */
 
+/* Products of matrices in the same layouts, for repeated calls. */
+typedef struct tessera_matmul_plan_s* tessera_matmul_plan;
+
+/* Makes a plan: searches once how the ranks divide the work, and allocates its memory. Arguments as
+ * tessera_dist_matmul. The plan is valid without the context and the layouts. Collective. Options:
+ * threads, kernel. */
+int tessera_matmul_plan_create(tessera_context context, int order, int type, int op_a, int op_b,
+                               tessera_layout layout_a, tessera_layout layout_b,
+                               tessera_layout layout_c, const char* options,
+                               tessera_matmul_plan* plan);
+/* Sets bytes to the memory of the plan on this rank. Local. */
+int tessera_matmul_plan_bytes(tessera_matmul_plan plan, int64_t* bytes);
+/* As tessera_dist_matmul, with the same bits. Calls allocate nothing after the second one of a
+ * plan. Collective. */
+int tessera_matmul_plan_execute(tessera_matmul_plan plan, const void* alpha, const void* a,
+                                int64_t lda, const void* b, int64_t ldb, const void* beta, void* c,
+                                int64_t ldc);
+/* Frees the plan and sets it to 0; freeing 0 does nothing. Local. */
+int tessera_matmul_plan_free(tessera_matmul_plan* plan);
+
 /* Sets `total` to the sum of n over the ranks, and `before` to that over the ranks before this one.
  * Collective. */
 int tessera_dist_total(tessera_context context, int64_t n, int64_t* total, int64_t* before);

@@ -1,21 +1,11 @@
 // Products of distributed matrices, in the caller's memory where rows follow each other without
 // gaps. The product of columns is that of the transposed matrices in the other order.
 
-#include "c/context.hpp"
-#include "c/options.hpp"
+#include "c/products.hpp"
 #include "dist/matmul/multiply.hpp"
 #include "mpi/transfer.hpp"
 
 namespace tessera::inline v1::c {
-namespace {
-
-namespace products = dist::matmul;
-
-struct Operand {
-  Home home;
-  const void* data;
-  matmul::Op op;
-};
 
 void expect_product(const Operand& a, const Operand& b, const Home& c) {
   const bool turned = matmul::turns(b.op);
@@ -25,6 +15,10 @@ void expect_product(const Operand& a, const Operand& b, const Home& c) {
   expect_shape(b.home, turned ? n : k, turned ? k : n, "as op(a) has it");
   expect_shape(c, m, n, "as op(a) op(b)");
 }
+
+namespace {
+
+namespace products = dist::matmul;
 
 /// Returns the matrix in the caller's memory, or a copy of it if its rows have gaps.
 template <class T>

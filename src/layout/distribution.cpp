@@ -34,6 +34,14 @@ void check_splits(const std::vector<index_t>& splits, const char* name) {
 
 Segments whole(Range range) { return range.empty() ? Segments{} : Segments{{range, 0}}; }
 
+/// Returns the local index of range.begin if one segment has the whole range.
+std::optional<index_t> local_index(const Segments& segments, Range range) {
+  for (const auto& [global, local] : segments)
+    if (global.begin <= range.begin && range.end <= global.end)
+      return local + range.begin - global.begin;
+  return std::nullopt;
+}
+
 /// Calls f(common) for every stretch that both lists have.
 template <class F>
 void each_common(const Segments& from, const Segments& to, const F& f) {
@@ -169,6 +177,23 @@ Box Distribution::local_box(index_t rank, index_t array) const {
     if (!box.empty()) all = {enclose(all.rows, box.rows), enclose(all.cols, box.cols)};
   }
   return all;
+}
+
+index_t Distribution::elements() const {
+  index_t sum = 0;
+  for (const Part& part : parts_)
+    sum += part.replica ? 0 : count(row_segments(part)) * count(col_segments(part));
+  return sum;
+}
+
+std::optional<Distribution::Place> Distribution::find(index_t rank, const Box& box) const {
+  for (const Part& part : parts_) {
+    if (part.rank != rank || part.replica) continue;
+    const auto row = local_index(row_segments(part), box.rows);
+    const auto col = local_index(col_segments(part), box.cols);
+    if (row && col) return Place{part.array, *row, *col};
+  }
+  return std::nullopt;
 }
 
 Distribution Distribution::transposed() const {

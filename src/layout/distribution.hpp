@@ -97,6 +97,16 @@ class Distribution {
   [[nodiscard]] index_t arrays(index_t rank) const;
   /// Returns the box of local indices that encloses the segments of a rank's array.
   [[nodiscard]] Box local_box(index_t rank, index_t array) const;
+  /// Returns the number of elements of all parts, replicas aside.
+  [[nodiscard]] index_t elements() const;
+  /// Where a box of the matrix begins in an array of a rank.
+  struct Place {
+    index_t array = 0;
+    index_t row = 0, col = 0;  ///< local indices
+  };
+  /// Returns where a rank has all elements of the box as one block, in a part that is no replica;
+  /// nothing if it has not.
+  [[nodiscard]] std::optional<Place> find(index_t rank, const Box& box) const;
   /// Returns the distribution of the transposed matrix: the same elements on the same ranks, local
   /// rows and columns exchanged.
   [[nodiscard]] Distribution transposed() const;

@@ -86,6 +86,40 @@ static void test_matmul(int type) {
   free_distributed(&a), free_distributed(&b), free_distributed(&c);
 }
 
+/* A plan's calls give the bits of tessera_dist_matmul and leave all other memory as it is. */
+static void test_plan(int type) {
+  const int order = below(2) ? TESSERA_ROW_MAJOR : TESSERA_COL_MAJOR;
+  const int op_a = TESSERA_NO_TRANS + (int)below(3), op_b = TESSERA_NO_TRANS + (int)below(3);
+  const int64_t m = below(40), n = below(40), k = below(2) ? below(40) : 4200;
+  const int a_turns = op_a != TESSERA_NO_TRANS, b_turns = op_b != TESSERA_NO_TRANS;
+  distributed a = new_distributed(type, order, a_turns ? k : m, a_turns ? m : k, 1);
+  distributed b = new_distributed(type, order, b_turns ? n : k, b_turns ? k : n, 2);
+  distributed c = new_distributed(type, order, m, n, 3);
+  const size_t bytes = c.local.bytes + 2 * sentinel;
+  unsigned char alpha[16], beta[16], *before = malloc(bytes), *wanted = malloc(bytes);
+  put(type, alpha, 0.3);
+  put(type, beta, below(2) ? 0 : -0.7);
+  memcpy(before, c.local.memory, bytes);
+  CHECK(tessera_dist_matmul(context, order, type, op_a, op_b, alpha, a.layout, a.local.data,
+                            a.local.ld, b.layout, b.local.data, b.local.ld, beta, c.layout,
+                            c.local.data, c.local.ld, NULL) == TESSERA_OK);
+  memcpy(wanted, c.local.memory, bytes);
+  tessera_matmul_plan plan = 0;
+  int64_t size = -1;
+  CHECK(tessera_matmul_plan_create(context, order, type, op_a, op_b, a.layout, b.layout, c.layout,
+                                   "threads=2", &plan) == TESSERA_OK);
+  CHECK(tessera_matmul_plan_bytes(plan, &size) == TESSERA_OK && size >= 0);
+  for (int call = 0; call < 3; ++call) {
+    memcpy(c.local.memory, before, bytes);
+    CHECK(tessera_matmul_plan_execute(plan, alpha, a.local.data, a.local.ld, b.local.data,
+                                      b.local.ld, beta, c.local.data, c.local.ld) == TESSERA_OK);
+    CHECK(memcmp(c.local.memory, wanted, bytes) == 0);
+  }
+  CHECK(tessera_matmul_plan_free(&plan) == TESSERA_OK && plan == 0);
+  free(before), free(wanted);
+  free_distributed(&a), free_distributed(&b), free_distributed(&c);
+}
+
 /* b = alpha op(a) + beta b; moves: by tessera_redistribute. */
 static void test_transpose(int type, int moves) {
   const int order = below(2) ? TESSERA_ROW_MAJOR : TESSERA_COL_MAJOR;
@@ -212,6 +246,7 @@ static void test(MPI_Comm part) {
   CHECK(tessera_context_size(context, &ranks) == TESSERA_OK && ranks == size);
   CHECK(tessera_context_threads(context, &threads) == TESSERA_OK && threads >= 1);
   for (int i = 0; i < 24; ++i) test_matmul(numbers[i % 4]);
+  for (int i = 0; i < 24; ++i) test_plan(numbers[i % 4]);
   for (int i = 0; i < 12; ++i) test_transpose(numbers[i % 4], 0);
   for (int i = 0; i < 6; ++i) {
     test_transpose(TESSERA_RECORD(1 + 3 * i), i % 2);

@@ -59,6 +59,44 @@ static void test_matrices(void) {
   WRONG(tessera_redistribute(context, row, f64, square, a, 8, other, b, 8), "layout_b");
 }
 
+static int make_plan(int major, int type, int op, tessera_layout layout_a, const char* options,
+                     tessera_matmul_plan* plan) {
+  return tessera_matmul_plan_create(context, major, type, op, none, layout_a, square, square,
+                                    options, plan);
+}
+
+static void test_plans(void) {
+  tessera_matmul_plan plan = 0, freed = 0;
+  int64_t bytes = 0;
+  const double zero = 0, one = 1;
+  WRONG_ON_ONE(make_plan(OR(row, 7), f64, none, square, NULL, &plan), "order");
+  WRONG_ON_ONE(make_plan(row, OR(f64, TESSERA_I64), none, square, NULL, &plan), "type");
+  WRONG_ON_ONE(make_plan(row, f64, OR(none, 0), square, NULL, &plan), "op_a");
+  WRONG_ON_ONE(make_plan(row, f64, none, OR(square, 0), NULL, &plan), "layout_a");
+  WRONG_ON_ONE(make_plan(row, f64, none, square, OR(NULL, "slices=2"), &plan), "options");
+  WRONG(make_plan(row, f64, none, other, NULL, &plan), "layout_b");
+  CHECK(plan == 0);
+  CHECK(make_plan(row, f64, none, square, NULL, &plan) == TESSERA_OK);
+  WRONG_ON_ONE(tessera_matmul_plan_execute(plan, NULL, OR(a, NULL), 8, b, 8, NULL, c, 8), "a");
+  WRONG_ON_ONE(tessera_matmul_plan_execute(plan, NULL, a, OR(8, 7), b, 8, NULL, c, 8), "lda");
+  WRONG_ON_ONE(tessera_matmul_plan_execute(plan, NULL, a, 8, OR(b, NULL), 8, NULL, c, 8), "b");
+  WRONG_ON_ONE(tessera_matmul_plan_execute(plan, NULL, a, 8, b, 8, NULL, OR(c, a), 8), "c");
+  WRONG_ON_ONE(tessera_matmul_plan_execute(plan, NULL, a, 8, b, 8, NULL, c, OR(8, -1)), "c");
+  if (ranks > 1) {
+    WRONG(tessera_matmul_plan_execute(plan, NULL, a, 8, b, 8, OR(&zero, &one), c, 8), "arguments");
+    WRONG(tessera_matmul_plan_execute(plan, OR(&one, &zero), a, 8, b, 8, NULL, c, 8), "arguments");
+  }
+  CHECK(tessera_matmul_plan_execute(plan, NULL, a, 8, b, 8, NULL, c, 8) == TESSERA_OK);
+  WRONG(tessera_matmul_plan_bytes(plan, NULL), "bytes");
+  freed = plan;
+  CHECK(tessera_matmul_plan_free(&plan) == TESSERA_OK);
+  WRONG(tessera_matmul_plan_execute(freed, NULL, a, 8, b, 8, NULL, c, 8), "plan");
+  WRONG(tessera_matmul_plan_bytes(freed, &bytes), "plan");
+  WRONG(tessera_matmul_plan_free(&freed), "plan");
+  CHECK(tessera_matmul_plan_free(&plan) == TESSERA_OK); /* 0 */
+  WRONG(make_plan(row, f64, none, square, NULL, NULL), "plan");
+}
+
 static void test_keys(void) {
   const int type = f64, up = TESSERA_ASCENDING;
   const void* const columns[1] = {a};
@@ -124,6 +162,7 @@ static void test(MPI_Comm part) {
   CHECK(tessera_layout_grid(context, 8, 8, ranks, 1, &square) == TESSERA_OK);
   CHECK(tessera_layout_grid(context, 7, 7, ranks, 1, &other) == TESSERA_OK);
   test_matrices();
+  test_plans();
   test_keys();
   test_handles(part);
   CHECK(tessera_layout_free(&square) == TESSERA_OK);

@@ -147,6 +147,29 @@ contains
     here = whole(box(1):box(2), box(3):box(4))
   end subroutine
 
+  ! Products by a plan: c = 2 a^T b - c of c = a^T b, twice.
+  subroutine test_plan(la, lb, lc, a, b, want)
+    type(tessera_layout), intent(in) :: la, lb, lc
+    real(r8), intent(in) :: a(:, :), b(:, :), want(:, :)
+    type(tessera_matmul_plan) :: plan
+    real(r8), allocatable :: c(:, :)
+    integer(c_int64_t) :: bytes
+    integer :: i
+    call tessera_matmul_plan_create(context, la, lb, lc, plan, ierr, op_a=tessera_trans)
+    call check(ierr == tessera_ok, "plan")
+    call tessera_matmul_plan_bytes(plan, bytes, ierr)
+    call check(ierr == tessera_ok .and. bytes >= 0, "bytes of a plan")
+    c = want
+    do i = 1, 2
+      call tessera_matmul_plan_execute(plan, a, b, c, ierr, alpha=2.0_r8, beta=-1.0_r8)
+      call check(ierr == tessera_ok .and. all(c == want), "product by a plan")
+    end do
+    call tessera_matmul_plan_execute(plan, a, b, c(:, 2:), ierr)
+    call check((ierr == tessera_usage) .and. index(tessera_error_message(), "c ") == 1, "shape")
+    call tessera_matmul_plan_free(plan, ierr)
+    call check(ierr == tessera_ok .and. plan%handle == 0, "free a plan")
+  end subroutine
+
   subroutine test_matrices()
     type(tessera_layout) :: la, lb, lc, lt
     real(r8), allocatable :: a(:, :), b(:, :), x(:, :), y(:, :), z(:, :), t(:, :), want(:, :)
@@ -184,6 +207,7 @@ contains
         alpha=2.0_r8, beta=-1.0_r8)
     call local_part(lc, matmul(a, b), want)
     call check(ierr == tessera_ok .and. all(z == want), "op_a on ranks")
+    call test_plan(lt, lb, lc, t, y, want)
     call tessera_layout_free(lt, ierr)
     call tessera_layout_grid(context, m, k, lt, ierr, grid_rows=ranks, grid_cols=1)
     call local_part(lt, a, want)

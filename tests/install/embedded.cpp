@@ -100,6 +100,34 @@ int wrong_turns(const tessera::mpi::Communicator& comm) {
   return comm.sum(wrong);
 }
 
+/// c = 2 a b^T - c, `steps` times, of n x n matrices: this rank's rows, those of c in columns.
+void multiply(const tessera::mpi::Communicator& comm, int steps, const double* a, const double* b,
+              double* c) {
+  using namespace tessera;
+  using dist::matmul::Op;
+  using dist::relayout::StorageOrder;
+  const layout::Distribution rows(layout::row_blocks(n, n, comm.size()));
+  dist::matmul::MultiplyPlan<double> plan(
+      comm, {{rows}, Op::none, {rows}, Op::transpose, {rows, StorageOrder::column_major}});
+  for (int step = 0; step < steps; ++step)
+    plan.execute(2, {a, n}, {b, n}, -1, {c, n / comm.size()});
+}
+
+/// Of a(i, p) = i and b(j, p) = j: a b^T is n i j, which 2 a b^T - c leaves as it is.
+int wrong_plans(const tessera::mpi::Communicator& comm) {
+  const index_t mine = n / 2;
+  std::vector<double> a(mine * n), c(mine * n, 7);
+  const auto row = [&](index_t i) { return static_cast<double>(comm.rank() * mine + i); };
+  for (index_t i = 0; i < mine; ++i)
+    for (index_t p = 0; p < n; ++p) a[static_cast<std::size_t>(i * n + p)] = row(i);
+  for (index_t i = 0; i < mine; ++i)
+    for (index_t j = 0; j < n; ++j)
+      c[static_cast<std::size_t>(j * mine + i)] = n * row(i) * static_cast<double>(j);
+  const std::vector<double> want = c;
+  multiply(comm, 3, a.data(), a.data(), c.data());
+  return comm.sum(c == want ? 0 : 1);
+}
+
 int wrong_moves(const tessera::mpi::Communicator& comm) {
   constexpr index_t m = 200, block = 64, a_ld = 128;
   std::vector<double> a(a_ld * n), b(m / 2 * n);
@@ -130,7 +158,7 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, rank > 0 ? 1 : MPI_UNDEFINED, -rank, &part);
   if (const tessera::mpi::Communicator comm(part); comm) {
     wrong = static_cast<int>(wrong_products(comm)) + wrong_keys(comm) + wrong_moves(comm) +
-            wrong_turns(comm);
+            wrong_turns(comm) + wrong_plans(comm);
     if (comm.is_root()) MPI_Send(&wrong, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
   } else {
     MPI_Recv(&wrong, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

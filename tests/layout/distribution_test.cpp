@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -144,6 +145,41 @@ TEST(ArrayGrid, HasEachElementWhereItsAxesHaveIt) {
     }
     EXPECT_EQ(elements, flat.rows() * flat.cols());
   }
+}
+
+TEST(Distribution, FindsBoxesThatARankHasAsOneBlock) {
+  // Rows 0 1 | 4 5 and columns 0 1 2 | 6 on rank 0, in local rows 0 1 2 3 and columns 0 1 2 3.
+  const Distribution x(BlockCyclic{{6, 2, 2}, {7, 3, 2}}, 4);
+  const auto find = [&](index_t rank, const Box& box) {
+    const auto place = x.find(rank, box);
+    return place ? std::array{place->array, place->row, place->col}
+                 : std::array<index_t, 3>{-1, -1, -1};
+  };
+  const std::array<index_t, 3> nowhere{-1, -1, -1};
+  EXPECT_EQ(find(0, {{0, 2}, {0, 3}}), (std::array<index_t, 3>{0, 0, 0}));
+  EXPECT_EQ(find(0, {{5, 6}, {1, 3}}), (std::array<index_t, 3>{0, 3, 1}));
+  EXPECT_EQ(find(0, {{4, 6}, {6, 7}}), (std::array<index_t, 3>{0, 2, 3}));
+  EXPECT_EQ(find(0, {{0, 3}, {0, 3}}), nowhere);
+  EXPECT_EQ(find(0, {{0, 2}, {0, 7}}), nowhere);
+  EXPECT_EQ(find(1, {{0, 2}, {0, 3}}), nowhere);
+  EXPECT_EQ(find(1, {{0, 2}, {3, 6}}), (std::array<index_t, 3>{0, 0, 0}));
+  const Distribution grid(BlockGrid{{0, 4, 9}, {0, 5}, {1, 1}}, 2);
+  const auto second = grid.find(1, {{5, 7}, {2, 4}});
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->array, 1);
+  EXPECT_EQ(second->row, 1);
+  EXPECT_EQ(second->col, 2);
+}
+
+TEST(Distribution, CountsElementsWithoutReplicas) {
+  EXPECT_EQ(Distribution(BlockCyclic{{6, 2, 2}, {7, 3, 2}}, 4).elements(), 42);
+  const Distribution replicated(BlockCyclic{{6, 2, 2, -1}, {7, 3, 2}}, 4);
+  EXPECT_EQ(replicated.elements(), 42);
+  EXPECT_FALSE(replicated.find(2, {{0, 1}, {0, 1}}).has_value());  // rank 0 has the original
+  EXPECT_TRUE(replicated.find(0, {{0, 1}, {0, 1}}).has_value());
+  MatrixLayout hole = row_blocks(6, 7, 3);
+  hole.boxes[1].rows.end -= 1;
+  EXPECT_EQ(Distribution(hole).elements(), 35);
 }
 
 TEST(ArrayGrid, NamesTheArgumentThatIsWrong) {

@@ -85,9 +85,11 @@ int main(int argc, char** argv) {
   const tessera_layout points = by_rows(context, ranks, n, d),
                        scores = by_rows(context, ranks, n, k);
   const tessera_layout centroids = on_root(context, rank, k, d);
+  tessera_matmul_plan plan;
+  check(tessera_matmul_plan_create(context, row, f64, plain, turned, points, centroids, scores,
+                                   NULL, &plan));
   for (long step = 0; step < atol(argv[4]); ++step) {
-    check(tessera_dist_matmul(context, row, f64, plain, turned, NULL, points, x, d, centroids, c, d,
-                              NULL, scores, s, k, NULL));
+    check(tessera_matmul_plan_execute(plan, NULL, x, d, c, d, NULL, s, k));
     assign(mine, k, d, s, c, a, labels);
     for (int64_t j = 0; j < k; ++j) counts[j] = 0;
     for (int64_t i = 0; i < mine; ++i) counts[labels[i]] += 1;
@@ -103,6 +105,7 @@ int main(int argc, char** argv) {
                       c, NULL));
   printf("rank %d: %ld of %ld points\n", rank, (long)mine, (long)n);
   free(x), free(a), free(s), free(c), free(counts), free(labels);
+  check(tessera_matmul_plan_free(&plan));
   tessera_layout used[] = {points, scores, centroids};
   for (int i = 0; i < 3; ++i) check(tessera_layout_free(&used[i]));
   check(tessera_context_free(&context));

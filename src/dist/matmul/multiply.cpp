@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
+#include "dist/matmul/product_parts.hpp"
 
 namespace tessera::inline v1::dist::matmul {
 
@@ -66,9 +67,7 @@ void check(const mpi::Communicator& comm, const Product<T>& product) {
   });
 }
 
-namespace {
-
-void check(const mpi::Communicator& comm, const Method& method) {
+void require_method(const mpi::Communicator& comm, const Method& method) {
   const auto at_least_one = [](const char* name, index_t value) {
     require_argument(value >= 1, name,
                      [&] { return fmt::format("is {}: must be at least 1", value); });
@@ -94,13 +93,11 @@ void check(const mpi::Communicator& comm, const Method& method) {
   require_runnable(method, comm.size());
 }
 
-}  // namespace
-
 template <class T>
 void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
               mpi::Phases& phases) {
   check(comm, product);
-  check(comm, method);
+  require_method(comm, method);
   Method resolved = method;
   if (resolved.kernel == nullptr) resolved.kernel = &tessera::matmul::best();
   std::get<MultiplyFunction<T>>(info(resolved.algorithm).multiply)(comm, product, resolved, phases);

@@ -11,6 +11,9 @@
 
 namespace tessera::inline v1::dist::matmul {
 
+/// Throws Error(usage) naming the argument unless the method can be used on the ranks of comm.
+void require_method(const mpi::Communicator& comm, const Method& method);
+
 /// An operand's box on this rank: a view of the home block if the layouts agree, of shared memory
 /// if the ranks share it, otherwise of a copy fetched from the homes.
 template <class T>
@@ -76,27 +79,51 @@ struct NodeValue {
   MatrixView<T> view;
 };
 
-/// Returns the values of the nodes of the cuboid `mine`, the first accumulated in all.c; all.a and
-/// all.b are its operands, along all of its k.
+/// A node of the summation tree, and where k begins in the operands of its rank.
+struct PlacedNode {
+  const Leaves& leaves;
+  Subtree node;
+  index_t operands_begin = 0;
+};
+
+/// Computes the value of a node in all.c; all.a and all.b are the operands of this rank.
 template <class T>
-std::vector<NodeValue<T>> compute_nodes(const tessera::matmul::Gemm<T>& all, const Method& method,
-                                        const Plan& plan, const Cuboid& mine, mpi::Phases& phases) {
+void compute_node(const tessera::matmul::Gemm<T>& all, const PlacedNode& x, const Method& method,
+                  mpi::Phases& phases) {
+  const index_t begin = x.leaves.begin(x.node.first),
+                size = x.leaves.begin(x.node.first + x.node.count) - begin;
+  const index_t from = begin - x.operands_begin;
+  const tessera::matmul::Gemm<T> gemm{
+      all.alpha, along_k(all.a, all.op_a, Op::none, from, size),
+      all.op_a,  along_k(all.b, all.op_b, Op::transpose, from, size),
+      all.op_b,  x.node.first == 0 ? all.beta : T{0},
+      all.c};
+  compute(gemm, method, phases, [&] { subtree(gemm, x.leaves, x.node); });
+}
+
+/// Returns the nodes of the cuboid `mine` with memory for their values: `first`, and for the others
+/// memory of their own.
+template <class T>
+std::vector<NodeValue<T>> room_for_nodes(const Plan& plan, const Cuboid& mine,
+                                         MatrixView<T> first) {
   std::vector<NodeValue<T>> values;
-  const MatrixView<T> first = all.c;
   for (const Subtree node : plan.nodes(mine)) {
     machine::Buffer<T> storage(values.empty() ? 0 : first.rows * first.cols);
     const auto at = values.empty() ? first : matrix_view(storage.data(), first.rows, first.cols);
     values.push_back({node, std::move(storage), at});
-    const Leaves& leaves = plan.shape.leaves;
-    const index_t begin = leaves.begin(node.first),
-                  size = leaves.begin(node.first + node.count) - begin;
-    const index_t from = begin - plan.k_range(mine).begin;
-    const tessera::matmul::Gemm<T> gemm{
-        all.alpha, along_k(all.a, all.op_a, Op::none, from, size),
-        all.op_a,  along_k(all.b, all.op_b, Op::transpose, from, size),
-        all.op_b,  node.first == 0 ? all.beta : T{0},
-        at};
-    compute(gemm, method, phases, [&] { subtree(gemm, leaves, node); });
+  }
+  return values;
+}
+
+/// Returns the values of the nodes of the cuboid `mine`, the first accumulated in all.c; all.a and
+/// all.b are its operands, along all of its k.
+template <class T>
+std::vector<NodeValue<T>> compute_nodes(tessera::matmul::Gemm<T> all, const Method& method,
+                                        const Plan& plan, const Cuboid& mine, mpi::Phases& phases) {
+  std::vector<NodeValue<T>> values = room_for_nodes(plan, mine, all.c);
+  for (const NodeValue<T>& value : values) {
+    all.c = value.view;
+    compute_node(all, {plan.shape.leaves, value.node, plan.k_range(mine).begin}, method, phases);
   }
   return values;
 }

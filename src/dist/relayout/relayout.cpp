@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "base/error.hpp"
+#include "dist/relayout/local_arrays.hpp"
 #include "dist/relayout/schedule.hpp"
 #include "layout/home.hpp"
 #include "machine/buffer.hpp"
@@ -80,35 +81,6 @@ struct Bound {
   ElementKind kind;
 };
 
-/// Returns the boxes of local indices of this rank's arrays, as they are stored.
-[[nodiscard]] std::vector<layout::Box> boxes_of(const layout::Distribution& x, StorageOrder order,
-                                                index_t rank) {
-  std::vector<layout::Box> result(static_cast<std::size_t>(x.arrays(rank)));
-  for (std::size_t k = 0; k < result.size(); ++k) {
-    const layout::Box box = x.local_box(rank, static_cast<index_t>(k));
-    result[k] = order == StorageOrder::row_major ? box : layout::transposed(box);
-  }
-  return result;
-}
-
-template <class Byte>
-void check_arrays(const std::vector<Array<Byte>>& arrays, const std::vector<layout::Box>& needed,
-                  std::size_t matrix, const char* name) {
-  const auto fail_here = [&](const std::string& problem) {
-    throw Error::of_argument(fmt::format("memory[{}].{}", matrix, name), problem);
-  };
-  if (arrays.size() < needed.size())
-    fail_here(fmt::format("has {} arrays: the distribution has {} on this rank", arrays.size(),
-                          needed.size()));
-  for (std::size_t k = 0; k < needed.size(); ++k) {
-    if (needed[k].empty()) continue;
-    if (arrays[k].data == nullptr) fail_here(fmt::format("has no memory for array {}", k));
-    if (arrays[k].ld < needed[k].cols.end)
-      fail_here(fmt::format("has the ld {} in array {}: must be at least {}", arrays[k].ld, k,
-                            needed[k].cols.end));
-  }
-}
-
 /// Throws Error(usage) unless shapes and ranks agree, and a has every element once.
 void check_matrix(const Relayout& matrix, std::size_t number, index_t ranks) {
   const auto& [a, op, b, a_order, b_order] = matrix;
@@ -123,14 +95,9 @@ void check_matrix(const Relayout& matrix, std::size_t number, index_t ranks) {
       turns(op) ? std::pair(a.cols(), a.rows()) : std::pair(a.rows(), a.cols());
   require_of(b.rows() == rows && b.cols() == cols, "b",
              fmt::format("is {} x {}: op(a) is {} x {}", b.rows(), b.cols(), rows, cols));
-  index_t elements = 0;
-  for (const layout::Distribution::Part& part : a.parts()) {
-    if (!part.replica)
-      elements += layout::count(a.row_segments(part)) * layout::count(a.col_segments(part));
-  }
-  require_of(
-      elements == a.rows() * a.cols(), "a",
-      fmt::format("has {} elements in its parts: must have {} x {}", elements, a.rows(), a.cols()));
+  require_of(a.elements() == a.rows() * a.cols(), "a",
+             fmt::format("has {} elements in its parts: must have {} x {}", a.elements(), a.rows(),
+                         a.cols()));
 }
 
 }  // namespace
@@ -144,8 +111,8 @@ struct Plan::State {
       all.push_back(stored(matrix));
       turn.push_back(all.back().turn);
       ops.push_back(matrix.op);
-      needed_a.push_back(boxes_of(matrix.a, matrix.a_order, comm.rank()));
-      needed_b.push_back(boxes_of(matrix.b, matrix.b_order, comm.rank()));
+      needed_a.push_back(stored_boxes(matrix.a, matrix.a_order, comm.rank()));
+      needed_b.push_back(stored_boxes(matrix.b, matrix.b_order, comm.rank()));
       bound.emplace_back();
       bound.back().a.reserve(needed_a.back().size());
       bound.back().b.reserve(needed_b.back().size());
@@ -306,16 +273,11 @@ void Plan::add_target(Array<std::byte> array) {
 void Plan::finish_matrix(Factors factors, std::optional<Element> number) {
   const std::size_t m = state_->next++;
   Bound& matrix = state_->bound[m];
-  if (factors.alpha != Complex<double>{0}) check_arrays(matrix.a, state_->needed_a[m], m, "a");
-  check_arrays(matrix.b, state_->needed_b[m], m, "b");
-  // Other parts of the same array may be read.
-  for (std::size_t k = 0; k < matrix.a.size(); ++k) {
-    for (std::size_t l = 0; l < matrix.b.size(); ++l) {
-      if (matrix.a[k].data == matrix.b[l].data &&
-          !intersect(state_->needed_a[m][k], state_->needed_b[m][l]).empty())
-        throw Error::of_argument(fmt::format("memory[{}].b", m), "overlaps a");
-    }
-  }
+  const auto name = [m](const char* member) { return fmt::format("memory[{}].{}", m, member); };
+  const auto &a = state_->needed_a[m], &b = state_->needed_b[m];
+  if (factors.alpha != Complex<double>{0}) check_arrays(matrix.a, a, [&] { return name("a"); });
+  check_arrays(matrix.b, b, [&] { return name("b"); });
+  if (overlap(matrix.a, a, matrix.b, b)) throw Error::of_argument(name("b"), "overlaps a");
   factors.conjugates = factors.conjugates && state_->ops[m] == Op::hermitian;
   if (!number.has_value() && !factors.plain()) {
     throw Error::of_argument(fmt::format("memory[{}].alpha", m),

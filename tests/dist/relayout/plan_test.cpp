@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "dist/relayout/allocations.hpp"
+#include "allocations.hpp"
 #include "dist/relayout/cyclic.hpp"
 #include "dist/relayout/relayout.hpp"
 

@@ -10,8 +10,8 @@
 #include <sstream>
 #include <vector>
 
+#include "allocations.hpp"
 #include "base/half.hpp"
-#include "dist/relayout/allocations.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::dist::stencil {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "allocations.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "dist/relayout/allocations.hpp"
 #include "dist/relayout/placed.hpp"
 
 namespace tessera::dist::transpose {

@@ -1,5 +1,6 @@
-#include "dist/relayout/allocations.hpp"
+#include "allocations.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -15,5 +16,12 @@ void* operator new(std::size_t size) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+// In place of the library's, also for aligned operator new. Sanitizers know posix_memalign.
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  bytes += size;
+  void* memory = nullptr;
+  return posix_memalign(&memory, std::max(alignment, sizeof(void*)), size) == 0 ? memory : nullptr;
+}
 
 std::size_t tessera::allocated_bytes() { return bytes; }

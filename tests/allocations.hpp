@@ -5,7 +5,8 @@
 
 namespace tessera {
 
-/// Returns the bytes that operator new has given out so far, on all threads.
+/// Returns the bytes that operator new and aligned_alloc, hence Buffers below 2 MiB, have given out
+/// so far, on all threads.
 [[nodiscard]] std::size_t allocated_bytes();
 
 }  // namespace tessera

@@ -1,0 +1,156 @@
+// Plans of distributed products.
+
+#include <array>
+#include <optional>
+#include <variant>
+
+#include "c/products.hpp"
+#include "dist/matmul/multiply_plan.hpp"
+
+namespace tessera::inline v1::c {
+namespace {
+
+namespace products = dist::matmul;
+using products::MultiplyPlan;
+
+struct MatmulPlan {
+  std::shared_ptr<Context> context;
+  index_t bytes = 0;  ///< of an element
+  Home a, b, c;       ///< without boxes
+  std::optional<std::variant<MultiplyPlan<float>, MultiplyPlan<double>,
+                             MultiplyPlan<Complex<float>>, MultiplyPlan<Complex<double>>>>
+      plan;
+
+  template <class F>
+  decltype(auto) visit(const F& f) {
+    return std::visit(f, *plan);
+  }
+};
+using Plans = Handles<tessera_matmul_plan, MatmulPlan>;
+
+products::StoredMatrix stored_matrix(tessera_layout layout, const char* argument, int order) {
+  using dist::relayout::StorageOrder;
+  return {layout::Distribution(layout_of(layout, argument)->boxes),
+          order == TESSERA_ROW_MAJOR ? StorageOrder::row_major : StorageOrder::column_major};
+}
+
+products::Method plan_method(const Context& context, const Options& options) {
+  products::Method method;
+  method.kernel = kernel_of(matmul::variants(), options);
+  method.threads = options.threads(context.threads);
+  return method;
+}
+
+/// The memory of a call: a, b and c with their leading dimensions.
+struct Call {
+  const void* alpha;
+  const void* beta;
+  std::array<const void*, 3> data;
+  std::array<index_t, 3> ld;
+  void* c;
+};
+
+void check_call(MatmulPlan& on, const Call& call) {
+  const std::array<Home*, 3> homes{&on.a, &on.b, &on.c};
+  for (std::size_t i = 0; i < homes.size(); ++i) {
+    homes[i]->ld = call.ld[i];
+    c::expect_memory(*homes[i], call.data[i], on.bytes);
+  }
+  const Extent written = extent_of(on.c, call.c, on.bytes);
+  for (std::size_t i = 0; i < 2; ++i)
+    refuse_overlap("c", written, homes[i]->name, extent_of(*homes[i], call.data[i], on.bytes));
+}
+
+/// As agree(), but allocates nothing unless the call is wrong somewhere. Factors that are 0 on some
+/// ranks only are wrong: their matrices are not exchanged.
+void agree_on_call(MatmulPlan& on, const Call& call) {
+  std::optional<Error> refused;
+  try {
+    check_call(on, call);
+  } catch (const Error& error) {
+    refused = error;
+  }
+  const index_t zeros = on.visit([&]<class T>(MultiplyPlan<T>&) {
+    return index_t{factor_of<T>(call.alpha, 1) == T{0}} +
+           2 * index_t{factor_of<T>(call.beta, 0) == T{0}};
+  });
+  std::array<index_t, 3> all{refused ? 1 : 0, zeros, -zeros};
+  on.context->comm.max(all);
+  if (all[0] == 0 && all[1] == -all[2]) return;
+  mpi::together(on.context->comm, "check arguments", [&] {
+    if (refused) throw *refused;
+  });
+  throw Error::of_argument("arguments", "differ between the ranks: alpha or beta is 0 on some");
+}
+
+}  // namespace
+}  // namespace tessera::inline v1::c
+
+int tessera_matmul_plan_create(tessera_context context, int order, int type, int op_a, int op_b,
+                               tessera_layout layout_a, tessera_layout layout_b,
+                               tessera_layout layout_c, const char* options,
+                               tessera_matmul_plan* plan) {
+  using namespace tessera;
+  using namespace tessera::c;
+  return c::create(plan, "plan", [&] {
+    const auto on = context_of(context);
+    auto made = std::make_shared<MatmulPlan>();
+    made->context = on;
+    products::ProductLayouts layouts;
+    products::Method method;
+    agree(*on, [&](Fingerprint& same) {
+      same.add(order).add(type).add(op_a).add(op_b).add(options);
+      const Storage storage = storage_of(order);
+      const Operand left{home_of(*on, "a", storage, layout_a, 0), nullptr, op_of(op_a, "op_a")},
+          right{home_of(*on, "b", storage, layout_b, 0), nullptr, op_of(op_b, "op_b")};
+      const Home result = home_of(*on, "c", storage, layout_c, 0);
+      expect_product(left, right, result);
+      for (const Home* home : {&left.home, &right.home, &result})
+        same.add(home->boxes.rows).add(home->boxes.cols);
+      layouts = {stored_matrix(layout_a, "layout_a", order), left.op,
+                 stored_matrix(layout_b, "layout_b", order), right.op,
+                 stored_matrix(layout_c, "layout_c", order)};
+      made->a = {"a", {}, left.home.shape, 0};
+      made->b = {"b", {}, right.home.shape, 0};
+      made->c = {"c", {}, result.shape, 0};
+      method = plan_method(*on, Options(options, {"threads", "kernel"}));
+      made->bytes = dispatch_number(
+          type, [](auto t) { return static_cast<index_t>(sizeof(typename decltype(t)::type)); });
+    });
+    mpi::together(on->comm, "plan a product", [&] {
+      dispatch_number(type, [&](auto t) {
+        made->plan.emplace(MultiplyPlan<typename decltype(t)::type>(on->comm, layouts, method));
+      });
+    });
+    return made;
+  });
+}
+
+int tessera_matmul_plan_bytes(tessera_matmul_plan plan, int64_t* bytes) {
+  using namespace tessera::c;
+  return guarded([&] {
+    expect(bytes != nullptr, "bytes", "is a null pointer");
+    *bytes = Plans::all().get(plan, "plan")->visit([](auto& x) { return x.workspace_bytes(); });
+  });
+}
+
+int tessera_matmul_plan_execute(tessera_matmul_plan plan, const void* alpha, const void* a,
+                                int64_t lda, const void* b, int64_t ldb, const void* beta, void* c,
+                                int64_t ldc) {
+  using namespace tessera;
+  using namespace tessera::c;
+  return guarded([&] {
+    const auto on = Plans::all().get(plan, "plan");
+    agree_on_call(*on, {alpha, beta, {a, b, c}, {lda, ldb, ldc}, c});
+    on->visit([&]<class T>(MultiplyPlan<T>& planned) {
+      planned.execute(factor_of<T>(alpha, 1), {static_cast<const T*>(a), lda},
+                      {static_cast<const T*>(b), ldb}, factor_of<T>(beta, 0),
+                      {static_cast<T*>(c), ldc});
+    });
+  });
+}
+
+int tessera_matmul_plan_free(tessera_matmul_plan* plan) {
+  using namespace tessera::c;
+  return guarded([&] { Plans::all().free(plan, "plan"); });
+}

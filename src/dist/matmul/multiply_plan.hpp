@@ -1,0 +1,85 @@
+#pragma once
+// Products of the same shape in the same distributions, in the caller's memory: planned once,
+// computed many times.
+
+#include <memory>
+#include <span>
+
+#include "dist/matmul/multiply.hpp"
+#include "dist/relayout/relayout.hpp"
+
+namespace tessera::inline v1::dist::matmul {
+
+/// A matrix of a planned product: where its elements are.
+struct StoredMatrix {
+  layout::Distribution distribution;
+  relayout::StorageOrder order = relayout::StorageOrder::row_major;
+};
+
+/// c = alpha op(a) op(b) + beta c, as far as a plan depends on it.
+struct ProductLayouts {
+  StoredMatrix a;
+  Op op_a = Op::none;
+  StoredMatrix b;
+  Op op_b = Op::none;
+  StoredMatrix c;
+  bool reads_c = true;  ///< whether beta may be other than 0, which takes memory for c
+};
+
+/// The factors and the memory of one execution on this rank: an array for each of a distribution's.
+/// beta == 0 never reads c, alpha == 0 reads neither a nor b. c overlaps neither.
+template <class T>
+struct ProductMemory {
+  T alpha = T{1};
+  std::span<const relayout::LocalArray<const T>> a, b;
+  T beta = T{0};
+  std::span<const relayout::LocalArray<T>> c;
+};
+
+/// A product that is planned once and executed many times. Executions allocate nothing beyond what
+/// kernel and MPI keep from the first ones, and search no plan; they must be in the same order on
+/// all ranks as those of other plans of the communicator. T is float, double or Complex of these.
+template <class T>
+class MultiplyPlan {
+ public:
+  /// Searches the recursive plan (as multiply()) and allocates workspace_bytes(). Of the method,
+  /// kernel, tuning, threads, weights and flops_per_word are used. Throws Error(usage) on all
+  /// ranks, naming the argument, if shapes, ranks or method do not match. Local.
+  MultiplyPlan(const mpi::Communicator& comm, const ProductLayouts& layouts,
+               const Method& method = {});
+  MultiplyPlan(MultiplyPlan&&) noexcept;
+  MultiplyPlan& operator=(MultiplyPlan&&) noexcept;
+  MultiplyPlan(const MultiplyPlan&) = delete;
+  MultiplyPlan& operator=(const MultiplyPlan&) = delete;
+  ~MultiplyPlan();
+
+  /// Multiplies, with the bits of multiply() (of c in columns: of the transposed product). Operands
+  /// are read, and c is accumulated, where they are if a rank has all that it computes with as one
+  /// block of an array; otherwise they travel in one message a pair of ranks. Throws Error(usage),
+  /// naming the argument, on the rank whose memory does not fit; the other ranks then wait in vain.
+  /// Collective.
+  void execute(const ProductMemory<T>& memory);
+  /// Multiplies matrices that have one array a rank.
+  void execute(T alpha, relayout::LocalArray<const T> a, relayout::LocalArray<const T> b, T beta,
+               relayout::LocalArray<T> c) {
+    execute({alpha, std::span(&a, 1), std::span(&b, 1), beta, std::span(&c, 1)});
+  }
+  /// Throws as execute(), and computes nothing. Local.
+  void check(const ProductMemory<T>& memory) const;
+
+  /// Returns the bytes of the plan's buffers on this rank: operands and results that are not used
+  /// where they are, and messages. A thread of the kernel cache_oblivious has
+  /// tessera::matmul::working_memory() in addition, which it keeps.
+  [[nodiscard]] index_t workspace_bytes() const;
+  /// Returns the bytes that this rank sends, and receives, in an execution with beta == 0.
+  [[nodiscard]] index_t sent_bytes() const;
+  [[nodiscard]] index_t received_bytes() const;
+  /// Returns the seconds of all executions so far: "exchange", "compute".
+  [[nodiscard]] const mpi::Phases& phases() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tessera::inline v1::dist::matmul
