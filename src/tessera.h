@@ -116,6 +116,14 @@ int tessera_transpose(int order, int type, int op, int64_t m, int64_t n, double 
  * it; NaN are last in both. Options: threads, kernel (`tessera list sort`). */
 int tessera_sort(int type, int direction, int64_t n, void* keys, const char* options);
 
+/* Copies b[i, j, ...] = a[i, j, ...] between arrays of `dims` (1 to 6) dimensions with any strides
+ * of at least 1, in elements (NULL: contiguous, last dimension fastest): rows and columns that are
+ * not contiguous, axes in another order. Elements of b are separate. Types: any.
+ * Options: threads. */
+int tessera_rearrange(int type, int dims, const int64_t* extents, const void* a,
+                      const int64_t* a_strides, void* b, const int64_t* b_strides,
+                      const char* options);
+
 /* Sets permutation[j] to the place, from 0, of the key that belongs at j; equal keys keep their
  * order. Types as tessera_sort; NaN are equal, and so are -0 and 0. Options: threads. */
 int tessera_argsort(int type, int direction, int64_t n, const void* keys, uint64_t* permutation,

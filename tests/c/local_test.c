@@ -75,6 +75,33 @@ static void test_transpose(void) {
   free_matrix(&a), free_matrix(&b);
 }
 
+/* Two axes of a column-major cube exchanged, from every second element, into rows with gaps. */
+static void test_rearrange(void) {
+  const int type = below(2) ? numbers[below(4)] : TESSERA_RECORD(1 + below(64));
+  const int64_t n[3] = {1 + below(9), below(9), 1 + below(9)}, gap = below(3);
+  const int64_t from[3] = {2, 2 * n[0], 2 * n[0] * (n[1] + 1)}, to[3] = {n[2] + gap, 900, 1};
+  const size_t size = size_of(type);
+  static unsigned char a[2 * 9 * 10 * 10 * 64], b[500000];
+  unsigned char* const into = b + sentinel;
+  for (size_t i = 0; i < sizeof a; ++i) a[i] = (unsigned char)below(256);
+  memset(b, fill, sizeof b);
+  CHECK(tessera_rearrange(type, 3, n, a, from, into, to, below(2) ? NULL : "threads=2") ==
+        TESSERA_OK);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < n[0]; ++i) {
+    for (int64_t j = 0; j < n[1]; ++j) {
+      for (int64_t k = 0; k < n[2]; ++k) {
+        unsigned char* const got = into + (size_t)(i * to[0] + j * to[1] + k) * size;
+        wrong +=
+            memcmp(got, a + (size_t)(i * from[0] + j * from[1] + k * from[2]) * size, size) != 0;
+        memset(got, fill, size);
+      }
+    }
+  }
+  for (size_t i = 0; i < sizeof b; ++i) wrong += b[i] != fill;
+  CHECK(wrong == 0);
+}
+
 static int type_now;
 static int sign_now;
 static const unsigned char* keys_now;
@@ -200,6 +227,7 @@ int main(void) {
   for (int i = 0; i < 300; ++i) {
     test_matmul();
     test_transpose();
+    test_rearrange();
     test_sort();
     test_stencil();
   }

@@ -66,6 +66,25 @@ static void test_products(void) {
   CHECK(multiply(empty) == TESSERA_OK);
 }
 
+static void test_rearrangements(void) {
+  const int64_t n[2] = {3, 4}, negative[2] = {3, -4}, rows[2] = {4, 1}, none_of[2] = {0, 1},
+                twice[2] = {2, 1}, huge[2] = {INT64_MAX / 16, 1};
+  const int type = TESSERA_F64;
+  CHECK(tessera_rearrange(type, 2, n, a, rows, b, NULL, NULL) == TESSERA_OK);
+  WRONG(tessera_rearrange(0, 2, n, a, rows, b, NULL, NULL), "type");
+  WRONG(tessera_rearrange(type, 0, n, a, rows, b, NULL, NULL), "dims");
+  WRONG(tessera_rearrange(type, 7, n, a, rows, b, NULL, NULL), "dims");
+  WRONG(tessera_rearrange(type, 2, NULL, a, rows, b, NULL, NULL), "extents");
+  WRONG(tessera_rearrange(type, 2, negative, a, rows, b, NULL, NULL), "extents");
+  WRONG(tessera_rearrange(type, 2, n, NULL, rows, b, NULL, NULL), "a");
+  WRONG(tessera_rearrange(type, 2, n, a, none_of, b, NULL, NULL), "a_strides");
+  WRONG(tessera_rearrange(type, 2, n, a, huge, b, NULL, NULL), "a_strides");
+  WRONG(tessera_rearrange(type, 2, n, a, rows, NULL, NULL, NULL), "b");
+  WRONG(tessera_rearrange(type, 2, n, a, rows, a + 11, NULL, NULL), "b");
+  WRONG(tessera_rearrange(type, 2, n, a, rows, b, twice, NULL), "b_strides");
+  WRONG(tessera_rearrange(type, 2, n, a, rows, b, NULL, "kernel=naive"), "options");
+}
+
 static void test_transposes(void) {
   WRONG(tessera_transpose(row, TESSERA_F64, none, 2, 3, 1, a, 3, 0, b, 2, NULL), "op");
   WRONG(tessera_transpose(row, TESSERA_F64, TESSERA_TRANS, 2, 3, 1, a, 2, 0, b, 2, NULL), "lda");
@@ -173,6 +192,7 @@ static void test_threads(void) {
 int main(void) {
   test_threads();
   test_products();
+  test_rearrangements();
   test_transposes();
   test_sorts();
   test_stencils();
