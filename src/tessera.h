@@ -72,6 +72,10 @@ const char* tessera_version(void);
 typedef void (*tessera_log)(const char* line, void* data);
 int tessera_set_log(tessera_log log, void* data);
 
+/* Returns to the system the freed memory that the library and malloc keep for the next calls:
+ * blocks below 32 MiB, together at most what calls had in use at once. */
+int tessera_release_memory(void);
+
 /* --- Elements and orders ------------------------------------------------------------------- */
 
 /* Complex numbers are pairs of a real and an imaginary part, as in C99, C++ and Fortran. */
@@ -112,10 +116,6 @@ int tessera_transpose(int order, int type, int op, int64_t m, int64_t n, double 
                       const void* a, int64_t lda, double beta, void* b, int64_t ldb,
                       const char* options);
 
-/* Sorts keys[0:n]. Types: f32, f64, i32, i64, u32, u64. -0 is before 0, in descending order after
- * it; NaN are last in both. Options: threads, kernel (`tessera list sort`). */
-int tessera_sort(int type, int direction, int64_t n, void* keys, const char* options);
-
 /* Copies b[i, j, ...] = a[i, j, ...] between arrays of `dims` (1 to 6) dimensions with any strides
  * of at least 1, in elements (NULL: contiguous, last dimension fastest): rows and columns that are
  * not contiguous, axes in another order. Elements of b are separate. Types: any.
@@ -123,6 +123,10 @@ int tessera_sort(int type, int direction, int64_t n, void* keys, const char* opt
 int tessera_rearrange(int type, int dims, const int64_t* extents, const void* a,
                       const int64_t* a_strides, void* b, const int64_t* b_strides,
                       const char* options);
+
+/* Sorts keys[0:n]. Types: f32, f64, i32, i64, u32, u64. -0 is before 0, in descending order after
+ * it; NaN are last in both. Options: threads, kernel (`tessera list sort`). */
+int tessera_sort(int type, int direction, int64_t n, void* keys, const char* options);
 
 /* Sets permutation[j] to the place, from 0, of the key that belongs at j; equal keys keep their
  * order. Types as tessera_sort; NaN are equal, and so are -0 and 0. Options: threads. */
@@ -194,18 +198,6 @@ int tessera_dist_matmul(tessera_context context, int order, int type, int op_a, 
                         tessera_layout layout_b, const void* b, int64_t ldb, const void* beta,
                         tessera_layout layout_c, void* c, int64_t ldc, const char* options);
 
-/* As tessera_transpose, of distributed matrices. TESSERA_NO_TRANS: b = alpha * a + beta * b, in
- * another layout. Collective. Options: threads, kernel, algorithm. */
-int tessera_dist_transpose(tessera_context context, int order, int type, int op, double alpha,
-                           tessera_layout layout_a, const void* a, int64_t lda, double beta,
-                           tessera_layout layout_b, void* b, int64_t ldb, const char* options);
-
-/* Copies a matrix to another layout. Types: any. Collective. */
-int tessera_redistribute(tessera_context context, int order, int type, tessera_layout layout_a,
-                         const void* a, int64_t lda, tessera_layout layout_b, void* b, int64_t ldb);
-
-/* --- Keys and rows on the ranks ------------------------------------------------------------ */
-
 /* Products of matrices in the same layouts, for repeated calls. */
 typedef struct tessera_matmul_plan_s* tessera_matmul_plan;
 
@@ -225,6 +217,18 @@ int tessera_matmul_plan_execute(tessera_matmul_plan plan, const void* alpha, con
                                 int64_t ldc);
 /* Frees the plan and sets it to 0; freeing 0 does nothing. Local. */
 int tessera_matmul_plan_free(tessera_matmul_plan* plan);
+
+/* As tessera_transpose, of distributed matrices. TESSERA_NO_TRANS: b = alpha * a + beta * b, in
+ * another layout. Collective. Options: threads, kernel, algorithm. */
+int tessera_dist_transpose(tessera_context context, int order, int type, int op, double alpha,
+                           tessera_layout layout_a, const void* a, int64_t lda, double beta,
+                           tessera_layout layout_b, void* b, int64_t ldb, const char* options);
+
+/* Copies a matrix to another layout. Types: any. Collective. */
+int tessera_redistribute(tessera_context context, int order, int type, tessera_layout layout_a,
+                         const void* a, int64_t lda, tessera_layout layout_b, void* b, int64_t ldb);
+
+/* --- Keys and rows on the ranks ------------------------------------------------------------ */
 
 /* Sets `total` to the sum of n over the ranks, and `before` to that over the ranks before this one.
  * Collective. */

@@ -15,8 +15,9 @@ constexpr index_t most_threads = 4096;
 
 }  // namespace
 
-Options::Options(const char* text, std::vector<std::string> known) {
-  if (text == nullptr) return;
+Options::Options(const char* text, std::initializer_list<const char*> names) {
+  if (text == nullptr || *text == '\0') return;
+  const std::vector<std::string> known(names.begin(), names.end());
   for (const std::string& word : split(text, ' ')) {
     if (word.empty()) continue;
     const std::size_t sign = word.find('=');

@@ -1,6 +1,7 @@
 #pragma once
 // The text of options of a call: "name=value name=value".
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,9 +15,9 @@ namespace tessera::inline v1::c {
 
 class Options {
  public:
-  /// Throws Error(usage) naming `options` unless the text, or nullptr, has names of `known` only,
-  /// each once with a value.
-  Options(const char* text, std::vector<std::string> known);
+  /// Throws Error(usage) naming `options` unless the text, or nullptr, has these names only, each
+  /// once with a value. Allocates nothing without text.
+  Options(const char* text, std::initializer_list<const char*> names);
 
   /// Returns the value of a name; "" if it is not given.
   [[nodiscard]] std::string_view text(std::string_view name) const;

@@ -9,6 +9,7 @@
 
 #include "base/note.hpp"
 #include "base/version.hpp"
+#include "machine/pages.hpp"
 
 namespace tessera::inline v1::c {
 namespace {
@@ -81,6 +82,10 @@ const char* tessera_code_name(int code) {
     if (one.code == code) return one.name;
   }
   return "";
+}
+
+int tessera_release_memory() {
+  return tessera::c::guarded([] { tessera::machine::give_back_released(); });
 }
 
 const char* tessera_version() { return TESSERA_VERSION; }
