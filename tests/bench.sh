@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# bash tests/bench.sh <matmul|transpose|stencil|sort|files> [--quick] [...]: ours and the peers,
-# interleaved in one run; files: whole commands from file to file. Other arguments are passed to the
-# program of one process only (see its --help).
+# bash tests/bench.sh <matmul|transpose|stencil|sort|files|overhead> [--quick] [...]: ours and the
+# peers, interleaved in one run; files: whole commands from file to file; overhead: small products
+# through the interfaces. Other arguments are passed to the program of one process only (see its
+# --help).
 # bash tests/bench.sh --guard [--store]: fails if a kernel lost 5 % since the baseline that --store
 # made on this machine (tests/bench/guard.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort|files|--guard [...]}
+workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort|files|overhead|--guard [...]}
 shift
 build=build/bench; mkdir -p build
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
@@ -24,6 +25,12 @@ fi
 if [ "$workload" = files ]; then
   make tessera
   exec "${python:?h5py is missing}" tests/bench/files.py "$build/bin/tessera" "$@"
+fi
+if [ "$workload" = overhead ]; then
+  make c_overhead
+  OMP_NUM_THREADS=1 "$build/tests/c/c_overhead"
+  make tessera_python
+  PYTHONPATH=$build/python exec /usr/bin/python3 tests/bench/overhead.py
 fi
 make "bench_$workload"
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # every library chooses its kernels by itself
