@@ -27,7 +27,7 @@ PAGES = {
     if name.endswith(".md")
 }
 PAGES["readme"] = README
-PATIENCE = 300  # seconds for the commands of a page
+PATIENCE = 900  # seconds for the commands of a page
 PICTURE = 150_000  # bytes
 # Options of other programs in the prose.
 OTHERS = """--oversubscribe --bind-to --map-by --mpi --cpu-bind --array --signal --requeue --hint
