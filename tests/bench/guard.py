@@ -1,10 +1,11 @@
 """guard.py PROGRAM [--store] [--baseline FILE] [-- ARGUMENT...]: finds kernels that became slower.
 
-PROGRAM is bench_guard, which prints ratios of each kernel to plain work on the same machine. It runs
-as several processes, since placement in memory makes one process differ from the next; a process
-counts by the median of its rounds. --store keeps them as the baseline; otherwise they are compared
-with it: a row has a loss if its ratio fell by more than 3 % and by more than the half-width of the
-99 % confidence interval of the change. Processes are added until the half-width is 2 %, or 20 ran.
+PROGRAM is bench_guard, which prints ratios of each kernel to plain work on the same machine. It
+runs as several processes, since placement in memory makes one process differ from the next; a
+process counts by the median of its rounds. --store keeps them as the baseline; otherwise they are
+compared with it: a row has a loss if its ratio fell by more than 3 % and by more than the
+half-width of the 99 % confidence interval of the change. Processes are added until the half-width
+is 2 %, or 20 ran.
 
 Exit code 1: a loss; 75: a row could not be decided on this machine; 78: no baseline for it."""
 
@@ -19,8 +20,8 @@ import sys
 LEAST, FIRST, MOST = 4, 6, 20  # processes
 LOSS, PRECISION = 0.03, 0.02
 # Student's t of 99 % for 3, 4, ... degrees of freedom (two-sided).
-STUDENT = (5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947,
-           2.921, 2.898, 2.878, 2.861)
+STUDENT = (5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977,
+           2.947, 2.921, 2.898, 2.878, 2.861)
 
 
 def variance_of_mean(logs):
@@ -107,7 +108,7 @@ def compare(program, arguments, base):
 def main():
     parser = argparse.ArgumentParser(description="Find kernels that became slower.")
     parser.add_argument("program")
-    parser.add_argument("--store", action="store_true", help="keep what is measured as the baseline")
+    parser.add_argument("--store", action="store_true", help="keep this as the baseline")
     parser.add_argument("--baseline", default="build/guard.json", metavar="FILE")
     parser.add_argument("arguments", nargs="*", help="of the program, after --")
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""The regression guard finds planted losses of 5 % and no others, with made-up and real processes."""
+"""The regression guard finds planted losses of 5 % and no others, in made-up times."""
 
 import os
 import random
