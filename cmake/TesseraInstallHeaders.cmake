@@ -1,7 +1,7 @@
 # Run by `cmake --install`: installs the public headers, and those that they include, below
 # <prefix>/include/tessera. The headers of a folder become one, src/dist/sort/*.hpp
 # tessera/dist/sort.hpp. They include each other as "tessera/base.hpp", so that a program's own
-# base.hpp is another file.
+# base.hpp is another file. What a header for C includes stays one file, tessera/base/version.hpp.
 #   TESSERA_HEADERS   folder of the sources
 #   TESSERA_PUBLIC    public headers in it: the umbrellas
 #   TESSERA_LAYERS    folders of the layers that are installed
@@ -11,9 +11,24 @@ cmake_policy(VERSION 3.25)
 list(JOIN TESSERA_LAYERS "|" folders)
 set(ours "\"((${folders})/[^\"]+|[a-z_]+\\.hpp)\"")
 
+# tessera_includes(<variable> <header>): the headers of ours that it includes.
+function(tessera_includes variable header)
+  file(STRINGS ${TESSERA_HEADERS}/${header} includes REGEX "^#include ${ours}")
+  list(TRANSFORM includes REPLACE "^#include \"([^\"]+)\".*" "\\1")
+  set(${variable} ${includes} PARENT_SCOPE)
+endfunction()
+
+set(for_c ${TESSERA_PUBLIC})
+list(FILTER for_c INCLUDE REGEX "\\.h$")
+set(alone)
+foreach(header IN LISTS for_c)
+  tessera_includes(includes ${header})
+  list(APPEND alone ${includes})
+endforeach()
+
 # tessera_installed_in(<variable> <header>): the installed header of which a header becomes a part.
 function(tessera_installed_in variable header)
-  if(header MATCHES "^(.+)/[^/]+$")
+  if(header MATCHES "^(.+)/[^/]+$" AND NOT header IN_LIST alone)
     set(header ${CMAKE_MATCH_1}.hpp)
   endif()
   set(${variable} ${header} PARENT_SCOPE)
@@ -32,9 +47,8 @@ while(left)
   tessera_installed_in(whole ${header})
   list(APPEND installed ${whole})
   list(APPEND parts_${whole} ${header})
-  file(STRINGS ${TESSERA_HEADERS}/${header} includes REGEX "^#include ${ours}")
+  tessera_includes(includes ${header})
   foreach(include IN LISTS includes)
-    string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" include "${include}")
     if(include MATCHES "/" OR include IN_LIST TESSERA_PUBLIC)
       list(APPEND left ${include})
       list(APPEND includes_${header} ${include})
@@ -53,6 +67,9 @@ function(tessera_part variable header)
     if(other STREQUAL whole)
       string(REGEX REPLACE "#include \"${include}\"[^\n]*\n" "" text "${text}")
     endif()
+  endforeach()
+  foreach(include IN LISTS alone)
+    string(REPLACE "#include \"${include}\"" "#include \"tessera/${include}\"" text "${text}")
   endforeach()
   set(before "(#include |__has_include\\()\"")
   string(REGEX REPLACE "${before}([a-z_]+\\.hpp)\"" "\\1\"tessera/\\2\"" text "${text}")
