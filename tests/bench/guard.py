@@ -110,11 +110,13 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--store", action="store_true", help="keep this as the baseline")
     parser.add_argument("--baseline", default="build/guard.json", metavar="FILE")
-    parser.add_argument("arguments", nargs="*", help="of the program, after --")
-    given = parser.parse_args()
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    given = parser.parse_args(words[:end])
+    arguments = words[end + 1:]
     machine = machine_of(given.program)
     if given.store:
-        logs = measure(given.program, given.arguments, lambda row, values: precise(values))
+        logs = measure(given.program, arguments, lambda row, values: precise(values))
         with open(given.baseline, "w", encoding="utf-8") as file:
             json.dump({"machine": machine, "rows": logs}, file, indent=1)
         for row, values in logs.items():
@@ -130,7 +132,7 @@ def main():
         print(f"{given.baseline}: no baseline of this machine; make one with --store",
               file=sys.stderr)
         return 78
-    return compare(given.program, given.arguments, stored["rows"])
+    return compare(given.program, arguments, stored["rows"])
 
 
 if __name__ == "__main__":
