@@ -173,6 +173,14 @@ class Studies(tessera.Case):
         self.fail_with(USAGE, "locality", "transpose", "--config", "made.toml",
                        words="'studie'")
 
+    def test_a_study_of_memory_expects_a_column_that_memory_fills(self):
+        # The time of a probe on a GPU is the median: "kernels", a part of it elsewhere, is zero.
+        memory = [one for one in studies() if one.command.split()[0] == "memory"]
+        self.assertGreater(len(memory), 10)
+        for one in memory:
+            for each in one.expect:
+                self.assertNotIn("kernels", each.value.letters, one.name)
+
     def test_gpu_studies_need_a_gpu(self):
         if tessera.DEVICE:
             self.skipTest("runs on the GPU")
