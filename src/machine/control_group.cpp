@@ -49,8 +49,11 @@ index_t reclaimable(const std::string& folder, const ControllerNames& names) {
 
 /// Returns the bytes that a group leaves.
 index_t left_in(const std::string& folder, const ControllerNames& names) {
-  const index_t limit = number_in(folder + names.limit), used = number_in(folder + names.used);
-  if (limit < 0 || used < 0) return std::numeric_limits<index_t>::max();
+  constexpr index_t none = std::numeric_limits<index_t>::max();
+  const index_t limit = number_in(folder + names.limit);
+  if (limit < 0 || limit > none / 2) return none;  // version 1 reports no limit as a large one
+  const index_t used = number_in(folder + names.used);
+  if (used < 0) return none;
   return std::max<index_t>(0, limit - std::max<index_t>(0, used - reclaimable(folder, names)));
 }
 

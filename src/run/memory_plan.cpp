@@ -6,8 +6,10 @@
 #include <bit>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 
 #include "base/text.hpp"
+#include "base/timer.hpp"
 #include "io/decode.hpp"
 #include "machine/pages.hpp"
 #include "machine/topology.hpp"
@@ -52,23 +54,49 @@ index_t memory_to_encode(const Values& point) {
   return request.memory(largest_input_chunk(), static_cast<int>(threads_of(point)));
 }
 
+/// Figure of this machine that the kernel takes up to a millisecond to report: read ten times a
+/// second at most, because the plans of thousands of small points would take longer than the
+/// points.
+class Recent {
+ public:
+  explicit Recent(index_t (*read)()) : read_(read) {}
+  index_t operator()() {
+    constexpr double seconds = 0.1;
+    if (!since_ || since_->seconds() > seconds) value_ = read_(), since_.emplace();
+    return value_;
+  }
+
+ private:
+  index_t (*read_)();
+  index_t value_ = 0;
+  std::optional<Timer> since_;
+};
+
+/// Returns the bytes of this process in memory: exactly where --memory limits them.
+index_t resident_here(bool limited) {
+  static Recent recent(machine::resident);
+  return limited ? machine::resident() : recent();
+}
+
 /// Returns this process's memory. With --memory makes malloc return freed blocks at once: its
 /// adaptive threshold keeps later large blocks, whose gaps are reused only in part.
 ProgramMemory program_here(const mpi::Communicator& comm, const Values& point) {
-  if (point.bytes("memory") > 0) machine::give_back_at_once();
+  const bool limited = point.bytes("memory") > 0;
+  if (limited) machine::give_back_at_once();
   const char* const stated = std::getenv("TESSERA_PROGRAM_MEMORY");
   if (stated != nullptr && *stated != '\0') return {parse_bytes(stated), 0};
   const index_t messages =
       comm.size() > 1 ? std::min(most_of_messages, later_of_messages + comm.size() * later_of_peer)
                       : 0;
   const index_t chunks = io::decode_bytes(largest_input_chunk(), threads_of(point));
-  return {machine::resident(), later_bytes + messages + chunks + memory_to_encode(point) +
-                                   threads_of(point) * later_of_thread};
+  return {resident_here(limited), later_bytes + messages + chunks + memory_to_encode(point) +
+                                      threads_of(point) * later_of_thread};
 }
 
 /// Returns what a node's ranks may plan to use together: 90 % of its free memory, bytes.
 index_t free_memory() {
-  return static_cast<index_t>(0.9 * static_cast<double>(machine::available_memory()));
+  static Recent available(machine::available_memory);
+  return static_cast<index_t>(0.9 * static_cast<double>(available()));
 }
 
 /// Returns what a limit leaves beyond a program of `program` bytes, rounded up to a multiple of 32
