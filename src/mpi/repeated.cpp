@@ -32,7 +32,7 @@ RepeatedMessages::RepeatedMessages(const Communicator& comm, std::span<const Out
                                    std::span<const In> in)
     : comm_(comm) {
   for (const auto& [peer, data] : out) {
-    in_pieces(data.size(), [&, to = peer, from = data](std::size_t offset, int count) {
+    in_pieces(ssize(data), [&, to = peer, from = data](index_t offset, int count) {
       MPI_Request request = MPI_REQUEST_NULL;
       check(MPI_Send_init(from.data() + offset, count, MPI_BYTE, to, tag::repeated, comm.handle(),
                           &request),
@@ -42,7 +42,7 @@ RepeatedMessages::RepeatedMessages(const Communicator& comm, std::span<const Out
     out_.close();
   }
   for (const auto& [peer, data] : in) {
-    in_pieces(data.size(), [&, from = peer, to = data](std::size_t offset, int count) {
+    in_pieces(ssize(data), [&, from = peer, to = data](index_t offset, int count) {
       MPI_Request request = MPI_REQUEST_NULL;
       check(MPI_Recv_init(to.data() + offset, count, MPI_BYTE, from, tag::repeated, comm.handle(),
                           &request),

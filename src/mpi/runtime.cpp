@@ -108,7 +108,7 @@ void report_crashes(const std::vector<int>& numbers) {
   sigaltstack(&other, nullptr);
   struct sigaction action {};
   action.sa_sigaction = report_crash;
-  action.sa_flags = SA_ONSTACK | SA_SIGINFO | SA_RESETHAND;
+  action.sa_flags = static_cast<int>(SA_ONSTACK | SA_SIGINFO | SA_RESETHAND);
   for (const int number : numbers) sigaction(number, &action, nullptr);
 }
 

@@ -110,7 +110,7 @@ TEST(Summarize, IntervalOfTenIsSecondToNinth) {
 
 TEST(Summarize, FewSamplesSayHowFarTheirIntervalGoes) {
   std::string texts;
-  for (const std::size_t count : {1, 2, 3, 4, 5, 6}) {
+  for (const std::size_t count : {1U, 2U, 3U, 4U, 5U, 6U}) {
     std::vector<double> samples(count, 2.0);
     samples.front() = 1;
     texts += interval_text(summarize(samples)) + "; ";

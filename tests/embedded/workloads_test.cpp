@@ -75,7 +75,11 @@ TYPED_TEST(EmbeddedProduct, OfEveryElementDeducesIt) {
   dist::matmul::multiply(ranks, a, b, c);
   EXPECT_EQ(ranks.sum(wrong_products(c, k)), 0);
   fill_random(c, 1, 0);
+#if __cpp_deduction_guides >= 201907L  // clang 16 deduces no aggregate
   dist::matmul::multiply(ranks, dist::matmul::Product{.a = a, .b = b, .c = c}, {.threads = 2});
+#else
+  dist::matmul::multiply(ranks, dist::matmul::Product<T>{.a = a, .b = b, .c = c}, {.threads = 2});
+#endif
   EXPECT_EQ(ranks.sum(wrong_products(c, k)), 0);
   mpi::Phases phases;
   dist::matmul::multiply<T>(ranks, {.a = a, .b = b, .beta = T{1}, .c = c}, {}, phases);

@@ -135,7 +135,7 @@ TEST(CoherentCaches, WriteBackOrWriteThrough) {
 
 TEST(CoherentCaches, TellReplacedLinesFromInvalidatedOnes) {
   CoherentCaches caches = caches_of(2, Protocol::msi, Geometry{.bytes = two_lines, .ways = 0});
-  for (const std::uint64_t line : {0, 1, 2}) caches.touch(0, {load, 64 * line, 8});
+  for (const std::uint64_t line : {0U, 1U, 2U}) caches.touch(0, {load, 64 * line, 8});
   caches.touch(0, {load, 0, 8});  // replaced by line 2
   EXPECT_EQ(caches.counts().replaced, 1);
   caches.touch(1, {store, 0, 8});  // invalidates it, which makes room

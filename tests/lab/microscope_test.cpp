@@ -176,7 +176,7 @@ TEST(WorkStealing, KeepsTheBoundsOfBlumofeAndLeiserson) {
   for (const Program& one : programs()) {
     const Computation all = record(one.make, one.sizes[1], one.threshold, Keep::totals);
     for (const int workers : {2, 4, 8, 16, 61}) {
-      for (const std::uint64_t seed : {1, 2, 3}) {
+      for (const std::uint64_t seed : {1U, 2U, 3U}) {
         const Schedule found = work_stealing(all, workers, seed);
         EXPECT_GE(static_cast<double>(found.time), found.least(all)) << one.kernel;
         EXPECT_LE(found.excess(all), 4) << one.kernel << " on " << workers;

@@ -68,7 +68,7 @@ TEST(Residency, RefusesVersionsItDoesNotKnow) {
 TEST(Residency, IsThatOfTheVendorForRandomBlocks) {
 #if __has_include(<cuda_occupancy.h>)
   std::mt19937 random(42);
-  const auto below = [&](index_t n) { return static_cast<index_t>(random() % n); };
+  const auto below = [&](index_t n) { return static_cast<index_t>(random()) % n; };
   index_t compared = 0;
   for (const ComputeCapability& row : compute_capabilities()) {
     const Multiprocessor& m = row.multiprocessor;

@@ -239,7 +239,7 @@ void carry_rest(const Leaf& strip, index_t rest, Carry& carry) {
 }
 
 /// Stores the carried bytes beyond the last row of a strip.
-void flush(const Leaf& strip, Carry& carry) {
+inline void flush(const Leaf& strip, Carry& carry) {
   for (index_t column = 0; column < strip.cols; ++column) {
     std::byte* const end = strip.b + column * strip.b_stride + strip.rows * strip.bytes;
     const index_t past = bytes_past_line(end);

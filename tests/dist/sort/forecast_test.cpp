@@ -41,7 +41,7 @@ TEST(Forecast, CountsBytesAndMessages) {
 /// A column of 24 bytes is gathered into another, one of 32 bytes permuted in place.
 TEST(Forecast, CountsTheColumnThatTakesMostAndNotTheWidest) {
   const index_t n = index_t{1} << 20;
-  const auto memory = [n](std::set<index_t> column_bytes, index_t ranks) {
+  const auto memory = [](std::set<index_t> column_bytes, index_t ranks) {
     return forecast({.n = n * ranks, .ranks = ranks, .passes = 1, .column_bytes = column_bytes})
         .front()
         .memory();
