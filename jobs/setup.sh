@@ -79,11 +79,12 @@ tessera_is_installed() {
 }
 
 # Prints the package of Debian's Open MPI or MPICH that corresponds to one of Open MPI; nothing where
-# modules bring the MPI (""), and an HDF5 of it. Debian has mpi4py for Open MPI only.
+# modules bring the MPI (""), and an HDF5 of it. Debian has mpi4py, which VTK requires, for Open MPI
+# only: with it a second mpirun would come first in the PATH.
 tessera_package_of() { # package openmpi|mpich|""
   case $2:$1 in
     openmpi:*) echo "$1" ;;
-    *:python3-mpi4py) ;;
+    *:python3-mpi4py | *:python3-vtk9) ;;
     mpich:openmpi-bin) echo mpich ;;
     mpich:*) echo "${1/openmpi/mpich}" ;;
     :*openmpi*) ;;

@@ -139,6 +139,8 @@ Launcher look() {
   result.node_ranks = std::max(
       1, first_number_in({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_TASKS_PER_NODE"})
              .value_or(1));
+  result.ranks = std::max(
+      1, first_number_in({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}).value_or(1));
   return result;
 }
 

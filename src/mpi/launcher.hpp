@@ -12,6 +12,7 @@ struct Launcher {
   bool direct = false;  ///< started by the launcher itself, not by a script that it runs
   int rank = 0;         ///< 0 without a launcher
   int node_ranks = 1;   ///< ranks on this node
+  int ranks = 1;        ///< ranks of the job; 1 also if the launcher does not state them
 };
 
 /// Returns the launcher, detected on first use.

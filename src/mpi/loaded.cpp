@@ -1,7 +1,10 @@
 #include "mpi/loaded.hpp"
 
+#include <fmt/core.h>
 #include <link.h>
+#include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <sstream>
 #include <string>
@@ -9,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "mpi/launcher.hpp"
 
 namespace tessera::inline v1::mpi {
 namespace {
@@ -46,6 +50,20 @@ void require_one_library() {
               "two MPI libraries are loaded (" + libraries[0] + ", " + libraries[1] +
                   "): MPI cannot start; check LD_LIBRARY_PATH, or build Tessera with an HDF5 of "
                   "its own MPI (HDF5_ROOT)");
+}
+
+void require_own_launcher(int ranks) {
+  const int started = launcher().ranks;
+  if (ranks > 1 || started < 2) return;
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  throw Error(
+      ExitCode::internal,
+      fmt::format("the launcher started {} processes, but each is rank 0 of 1: it belongs to "
+                  "another MPI library than this program's, {}; use the launcher of that "
+                  "(jobs/launch.sh takes its name from TESSERA_LAUNCHER)",
+                  started, version_in(text.data())));
 }
 
 }  // namespace tessera::inline v1::mpi

@@ -14,4 +14,9 @@ namespace tessera::inline v1::mpi {
 /// built with another one. MPI_Init would crash.
 void require_one_library();
 
+/// Throws Error (internal) if the launcher started several processes of which each is the only rank
+/// of its MPI library: the launcher belongs to another one. Precondition: MPI is initialised;
+/// `ranks` are those of MPI_COMM_WORLD.
+void require_own_launcher(int ranks);
+
 }  // namespace tessera::inline v1::mpi

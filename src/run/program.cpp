@@ -270,8 +270,8 @@ Neighbours agree(const mpi::Communicator& comm, const Invocation& task) {
   return all.neighbours();
 }
 
-/// Reports an error that keeps MPI from starting. Every rank detects it itself; all but the first
-/// wait, as a launcher ends all ranks as soon as one has failed.
+/// Reports an error that keeps MPI from starting, or the ranks from meeting. Every rank detects it
+/// itself; all but the first wait, as a launcher ends all ranks as soon as one has failed.
 int fail_before_mpi(const Error& error) {
   if (mpi::launcher_rank() == 0) return fail(error);
   std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -294,6 +294,11 @@ int do_on_ranks(const Invocation& task, int argc, char** argv) {
   bool is_root = false;
   const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
     is_root = comm.is_root();
+    try {
+      mpi::require_own_launcher(comm.size());
+    } catch (const Error& error) {
+      return static_cast<ExitCode>(fail_before_mpi(error));
+    }
     const Neighbours neighbours = agree(comm, task);
     if (task.runs == RankScope::on_all) return run_body(task, task.body, comm, neighbours);
     // The other ranks wait in MPI_Finalize.

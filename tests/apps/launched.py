@@ -3,9 +3,10 @@ requests."""
 
 import os
 import shlex
+import socket
 
 import tessera
-from tessera import MISSING, OK, USAGE, VERIFICATION, h5py, numpy
+from tessera import INTERNAL, MISSING, OK, USAGE, VERIFICATION, h5py, numpy
 
 # Variables set by launchers, seen by a process that none of them started.
 LEFTOVERS = {
@@ -125,6 +126,28 @@ class Leftovers(Launched):
         result = tessera.Job([*words, "matmul", "--kernal", "x"], folder=self.folder,
                              program=tessera.MPIRUN).wait()
         self.assert_failed(result, USAGE, "--kernal")
+
+
+class AnotherMpi(Launched):
+    """Two MPI libraries are installed, and the mpirun of the PATH is that of the other."""
+
+    def variables(self, rank, server):
+        """Returns what the launcher of an MPI that the program does not have sets, for 3 ranks."""
+        port = server.getsockname()[1]
+        if tessera.mpi_family() == "Open MPI":
+            return {"PMI_RANK": rank, "PMI_SIZE": "3", "PMI_PORT": f"127.0.0.1:{port}"}
+        return {"PMIX_RANK": rank, "PMIX_NAMESPACE": "1", "OMPI_COMM_WORLD_SIZE": "3",
+                "PMIX_SERVER_URI41": f"1.0;tcp4://127.0.0.1:{port}"}
+
+    def test_ranks_that_are_alone_each_do_nothing(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self.fail_with(INTERNAL, "matmul", "--n", 8, "--out", "c.h5:/C",
+                           words=("started 3 processes", "another MPI", tessera.mpi_family()),
+                           environment=self.variables("0", server))
+            other = self.run_tessera("matmul", "--n", 8, "--out", "c.h5:/C",
+                                     environment=self.variables("1", server))
+        self.assertEqual((other.code, other.out, other.err), (INTERNAL, "", ""))
+        self.assertFalse(os.path.exists(self.path("c.h5")))
 
 
 class ToldDifferently(Launched):

@@ -7,7 +7,7 @@ import subprocess
 
 import tessera
 
-SCRIPT = ('. "$1/jobs/setup.sh"; tessera_find_missing; '
+SCRIPT = ('. "$1/jobs/setup.sh"; tessera_add_packages reader; tessera_find_missing; '
           'printf "%s\\n" "${tessera_missing[@]}"')
 
 
@@ -33,7 +33,8 @@ class Packages(tessera.Case):
 
     def test_debians_open_mpi_and_its_hdf5(self):
         found = self.missing("openmpi-bin: /usr/bin/opal_wrapper")
-        for package in ("libopenmpi-dev", "libhdf5-openmpi-dev", "python3-mpi4py", "cmake"):
+        for package in ("libopenmpi-dev", "libhdf5-openmpi-dev", "python3-mpi4py", "python3-vtk9",
+                        "cmake"):
             self.assertIn(package, found)
 
     def test_debians_mpich_and_its_hdf5(self):
@@ -41,6 +42,7 @@ class Packages(tessera.Case):
         for package in ("libmpich-dev", "mpich", "libhdf5-mpich-dev", "cmake"):
             self.assertIn(package, found)
         self.assertEqual([n for n in found if "openmpi" in n or "mpi4py" in n], [])
+        self.assertNotIn("python3-vtk9", found)  # requires python3-mpi4py
 
     def test_the_mpi_of_modules_gets_no_second_one(self):
         found = self.missing("")
