@@ -21,11 +21,12 @@ std::vector<std::string> or_auto(std::vector<std::string> names) {
 }
 
 void add_rows(run::OptionSet& set) {
-  set.add({.name = "in",
-           .help = "Read keys, or with --by a table. A table is a group of columns or a compound "
-                   "dataset; generated when absent.",
-           .group = "Data",
-           .value = "DATASET"});
+  mention_many_files(set.add(
+      {.name = "in",
+       .help = "Read keys, or with --by a table. A table is a group of columns or a compound "
+               "dataset; generated when absent.",
+       .group = "Data",
+       .value = "DATASET"}));
   set.add({.name = "out",
            .help = "Write the sorted keys or columns. Discarded when absent.",
            .group = "Data",

@@ -15,13 +15,13 @@ using run::Kind;
 using run::OptionSet;
 
 void add_data(OptionSet& set) {
-  set.add({.name = "in",
-           .help =
-               "Read the field before the first step. FILE:/PATH or a part of it, "
+  mention_many_files(set.add(
+      {.name = "in",
+       .help = "Read the field before the first step. FILE:/PATH or a part of it, "
                "FILE:/PATH[:100,3,-50:]. FILE:/u,/v: several fields of one shape that are advanced "
                "together; --past, --out and --snapshots then name as many. Generated when absent.",
-           .group = "Data",
-           .value = "DATASET"});
+       .group = "Data",
+       .value = "DATASET"}));
   set.add({.name = "past",
            .help = "Read the field one step earlier. For stencils of two time levels; default: the "
                    "same field.",

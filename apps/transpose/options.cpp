@@ -21,7 +21,7 @@ using run::OptionSet;
 void add_data(OptionSet& set) {
   std::vector<std::string> types = io::number_type_names();
   types.insert(types.begin(), "auto");
-  run::add_matrix_input(set, "in", "A");
+  mention_many_files(run::add_matrix_input(set, "in", "A"));
   run::add_scaled_input(set);
   set.add({.name = "out",
            .help = "Write the result to a dataset. Discarded when absent.",

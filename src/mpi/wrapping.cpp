@@ -26,12 +26,15 @@ Keys& keys() {
   return one;
 }
 
-void require_mpi() {
+/// Whose communicators exist: MPI_Init's, or also those of sessions, which need no MPI_Init.
+enum class Source { init, any };
+
+void require_mpi(Source source) {
   int initialized = 0, finalized = 0;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
-  constexpr bool has_sessions = MPI_VERSION >= 4;  // which need no MPI_Init
-  require_argument(finalized == 0 && (initialized != 0 || has_sessions), "comm",
+  const bool may_be_of_a_session = MPI_VERSION >= 4 && source == Source::any;
+  require_argument(finalized == 0 && (initialized != 0 || may_be_of_a_session), "comm",
                    finalized != 0 ? "is used after MPI_Finalize" : "is used before MPI_Init");
 }
 
@@ -89,7 +92,8 @@ std::shared_ptr<Communicator::State> Communicator::owned(MPI_Comm comm) {
 
 std::shared_ptr<Communicator::State> Communicator::duplicate_of(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) return nullptr;
-  require_mpi();
+  const bool predefined = comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF;
+  require_mpi(predefined ? Source::init : Source::any);
   Attached::create_keys();
   void* value = nullptr;
   int found = 0;
@@ -122,7 +126,7 @@ Communicator::Communicator(std::shared_ptr<State> state) : state_(std::move(stat
 Communicator::Communicator(MPI_Comm comm) : Communicator(duplicate_of(comm)) {}
 
 Communicator Communicator::from_fortran(MPI_Fint comm) {
-  require_mpi();
+  require_mpi(Source::any);
   return Communicator(MPI_Comm_f2c(comm));
 }
 

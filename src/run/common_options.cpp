@@ -129,14 +129,19 @@ void add_seed(OptionSet& options, const std::string& what) {
                .high = most_size});
 }
 
-void add_matrix_input(OptionSet& options, const std::string& option, const std::string& matrix) {
-  options.add({.name = option,
-               .help = fmt::format("Read {} from a dataset or a part of it. FILE:/PATH or, in the "
-                                   "notation of numpy, FILE:/PATH[:100,3,-50:]; generated when "
-                                   "absent.",
-                                   matrix),
-               .group = "Data",
-               .value = "DATASET"});
+void mention_many_files(Option& input) {
+  input.help += " 'runs/*.h5:/u': each file in turn; {name} in --out is its name.";
+}
+
+Option& add_matrix_input(OptionSet& options, const std::string& option, const std::string& matrix) {
+  return options.add(
+      {.name = option,
+       .help = fmt::format("Read {} from a dataset or a part of it. FILE:/PATH or, in the "
+                           "notation of numpy, FILE:/PATH[:100,3,-50:]; generated when "
+                           "absent.",
+                           matrix),
+       .group = "Data",
+       .value = "DATASET"});
 }
 
 void add_scaled_input(OptionSet& options) {

@@ -35,9 +35,11 @@ void add_title(OptionSet& options);
 void add_seed(OptionSet& options, const std::string& what);
 void add_kernel(OptionSet& options, std::vector<std::string> names);
 void add_plan_ranks(OptionSet& options);
+/// Makes the help of an input say that it may name many files (each_file.hpp).
+void mention_many_files(Option& input);
 
 /// Adds an input matrix of that name in the help, or --c, the matrix that --beta scales.
-void add_matrix_input(OptionSet& options, const std::string& option, const std::string& matrix);
+Option& add_matrix_input(OptionSet& options, const std::string& option, const std::string& matrix);
 void add_scaled_input(OptionSet& options);
 
 /// Adds --fill and --raw, for commands that compute with values. others: sentences about

@@ -84,7 +84,8 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
   const std::set<std::string> shown = {"m", "n", "k", "threads"};  // columns of every table
   for (const Option& option : options.options()) {
     const bool in_a_column = option.kind == Kind::integer || option.kind == Kind::real ||
-                             option.kind == Kind::bytes || option.kind == Kind::choice;
+                             option.kind == Kind::bytes || option.kind == Kind::choice ||
+                             option.name == "in";  // of several files
     const auto list = parsed.lists.find(option.name);
     if (in_a_column && option.identity && list != parsed.lists.end() && list->second.size() > 1 &&
         !shown.contains(option.name))

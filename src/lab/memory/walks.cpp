@@ -181,17 +181,18 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set,
   Probes probes(comm);
   const ExitCode code =
       workloads::run_points({comm, {.options = &set}, parsed, arguments},
-                            {.plan =
-                                 [&](const Values& point, run::Session&) {
-                                   if (on_device(point)) return plan_on_device(comm, point);
-                                   probes.plan(point);
-                                 },
-                             .run =
-                                 [&](const Values& point, run::Session& session) {
-                                   if (on_device(point))
-                                     return run_on_device(comm, point, parsed, session);
-                                   return probes.run(point, session);
-                                 }});
+                            {{&parsed,
+                              {.plan =
+                                   [&](const Values& point, run::Session&) {
+                                     if (on_device(point)) return plan_on_device(comm, point);
+                                     probes.plan(point);
+                                   },
+                               .run =
+                                   [&](const Values& point, run::Session& session) {
+                                     if (on_device(point))
+                                       return run_on_device(comm, point, parsed, session);
+                                     return probes.run(point, session);
+                                   }}}});
   probes.print();
   return code;
 }

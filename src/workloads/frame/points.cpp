@@ -88,32 +88,50 @@ bool is_done(const SweepRequest& sweep, const run::Values& point, const run::Ses
   return sweep.comm.max(index_t{lacks ? 1 : 0}) == 0;
 }
 
-bool run_or_skip(const SweepRequest& sweep, const run::Values& point, run::Session& session,
-                 const PointActions& actions) {
-  if (is_done(sweep, point, session)) {
-    session.skip(point);
+/// A point with the request and the actions that it belongs to.
+struct Step {
+  SweepRequest sweep;
+  const PointActions* actions;
+  run::Values point;
+};
+
+bool run_or_skip(const Step& step, run::Session& session) {
+  const SweepRequest& sweep = step.sweep;
+  if (is_done(sweep, step.point, session)) {
+    session.skip(step.point);
     return true;
   }
   if (names(sweep.parsed, "results"))
     mpi::on_root(sweep.comm, "open results",
                  [&] { io::require_place_for_results(sweep.parsed.lists.at("results").front()); });
   const mpi::AccountScope account("plan");
-  return actions.run(point, session);
+  return step.actions->run(step.point, session);
+}
+
+/// Returns the points of all parts.
+std::vector<Step> steps_of(const SweepRequest& sweep, const std::vector<PartRequest>& parts) {
+  std::vector<Step> steps;
+  for (const PartRequest& part : parts)
+    for (run::Values& point : sweep.workload.options->points(*part.parsed))
+      steps.push_back({{sweep.comm, sweep.workload, *part.parsed, sweep.arguments},
+                       &part.actions,
+                       std::move(point)});
+  return steps;
 }
 
 /// Returns each distinct point once: drops values that an axis repeats, and --threads 0 if another
 /// value equals its default. Collective.
-std::vector<run::Values> each_once(const SweepRequest& sweep, const run::Session& session,
-                                   const std::vector<run::Values>& points) {
-  if (points.size() == 1) return points;
+std::vector<Step> each_once(const mpi::Communicator& comm, const run::Session& session,
+                            std::vector<Step> steps) {
+  if (steps.size() == 1) return steps;
   std::string first;
   std::set<std::string> seen;
-  for (const run::Values& point : points)
-    first += seen.insert(session.identity(point)).second ? '1' : '0';
-  first = sweep.comm.broadcast(first, 0);
-  std::vector<run::Values> kept;
-  for (std::size_t p = 0; p < points.size(); ++p)
-    if (first[p] == '1') kept.push_back(points[p]);
+  for (const Step& step : steps)
+    first += seen.insert(session.identity(step.point)).second ? '1' : '0';
+  first = comm.broadcast(first, 0);
+  std::vector<Step> kept;
+  for (std::size_t p = 0; p < steps.size(); ++p)
+    if (first[p] == '1') kept.push_back(std::move(steps[p]));
   return kept;
 }
 
@@ -179,16 +197,15 @@ void require_places(const SweepRequest& sweep) {
 }
 
 /// Prints the plans of all points; throws the error of the first one that cannot run. Collective.
-void plan_points(const SweepRequest& sweep, const std::vector<run::Values>& points,
-                 run::Session& session, const PointActions& actions) {
+void plan_points(const std::vector<Step>& steps, run::Session& session) {
   std::optional<mpi::AgreedError> first;
-  const bool elsewhere = names(sweep.parsed, "ranks");
-  for (const run::Values& point : points) {
+  for (const Step& step : steps) {
     try {
-      actions.plan(point, session);
-      if (!elsewhere) require_places(sweep);
+      step.actions->plan(step.point, session);
+      if (!names(step.sweep.parsed, "ranks")) require_places(step.sweep);
     } catch (const mpi::AgreedError& error) {
-      if (sweep.comm.is_root() && points.size() > 1) fmt::print("cannot run: {}\n", error.what());
+      if (step.sweep.comm.is_root() && steps.size() > 1)
+        fmt::print("cannot run: {}\n", error.what());
       if (!first) first = error;
     }
   }
@@ -197,10 +214,11 @@ void plan_points(const SweepRequest& sweep, const std::vector<run::Values>& poin
 }
 
 /// Returns every N-th point from the I-th on, for --part I/N.
-std::vector<run::Values> part_of(const run::Parsed& parsed, std::vector<run::Values> all) {
+template <class Point>
+std::vector<Point> part_of(const run::Parsed& parsed, std::vector<Point> all) {
   if (!names(parsed, "part")) return all;
   const run::SweepPart part = run::parse_part(parsed.lists.at("part").front());
-  std::vector<run::Values> mine;
+  std::vector<Point> mine;
   for (auto p = static_cast<std::size_t>(part.number - 1); p < all.size();
        p += static_cast<std::size_t>(part.count))
     mine.push_back(std::move(all[p]));
@@ -227,7 +245,7 @@ void take_stop_signals(const Workload& workload, const run::Parsed& parsed) {
   run::take_stop_signals(keeps_the_point(workload, parsed) ? run::CtrlC::asks : run::CtrlC::ends);
 }
 
-ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
+ExitCode run_points(const SweepRequest& sweep, const std::vector<PartRequest>& parts) {
   mpi::account().enter("open results");
   const run::OptionSet& options = *sweep.workload.options;
   run::Session session(sweep.comm, options, sweep.parsed, sweep.arguments);
@@ -242,18 +260,17 @@ ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
       for (const std::string& line : sweep.workload.notes(sweep.parsed)) print_note(line);
   }
   bool right = true;
-  const auto points =
-      part_of(sweep.parsed, each_once(sweep, session, options.points(sweep.parsed)));
+  const auto steps = part_of(sweep.parsed, each_once(sweep.comm, session, steps_of(sweep, parts)));
   if (sweep.parsed.lists.at("plan").front() == "true") {
-    plan_points(sweep, points, session, actions);
+    plan_points(steps, session);
     return ExitCode::ok;
   }
-  Progress progress("points", static_cast<double>(points.size()));
+  Progress progress("points", static_cast<double>(steps.size()));
   std::size_t done = 0;
   try {
-    for (; done < points.size(); ++done) {
+    for (; done < steps.size(); ++done) {
       if (run::stop_requested(sweep.comm)) throw run::Stopped();
-      right = run_or_skip(sweep, points[done], session, actions) && right;
+      right = run_or_skip(steps[done], session) && right;
       progress.update(static_cast<double>(done + 1));
     }
   } catch (const run::Stopped&) {
@@ -261,7 +278,7 @@ ExitCode run_points(const SweepRequest& sweep, const PointActions& actions) {
     throw mpi::AgreedError(
         ExitCode::stopped_early,
         fmt::format("a signal stopped the run after {} of {} points; rerun with --resume auto",
-                    done, points.size()));
+                    done, steps.size()));
   }
   session.finish();
   if (!sweep.comm.is_root()) return right ? ExitCode::ok : ExitCode::verification;

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/load.hpp"
+#include "mpi/runtime.hpp"
 #include "run/answer.hpp"
 #include "run/device.hpp"
 #include "run/memory_plan.hpp"
@@ -115,33 +116,56 @@ bool run_point(const mpi::Communicator& comm, const run::Values& values, const P
   return point.run(session);
 }
 
-}  // namespace
-
-ExitCode run_points(const SweepRequest& sweep, const Resolve& resolve) {
-  const mpi::Communicator& comm = sweep.comm;
-  const auto plan = [&](const run::Values& values, run::Session& session) {
-    plan_point(comm, values, *resolve(comm, values, session.ceilings()), session.ceilings());
-  };
-  const auto run = [&](const run::Values& values, run::Session& session) {
-    return run_point(comm, values, *resolve(comm, values, session.ceilings()), session);
-  };
-  return run_points(sweep, PointActions{plan, run});
+/// Throws AgreedError unless every rank found the same files for --in. Collective.
+void require_same_files(const mpi::Communicator& comm, const run::Parsed& parsed) {
+  const auto inputs = parsed.lists.find("in");
+  if (inputs == parsed.lists.end() || inputs->second.size() == 1) return;
+  std::string mine;
+  for (const std::string& input : inputs->second) mine += input + '\n';
+  const std::string roots = comm.broadcast(mine, 0);
+  mpi::together(comm, "open input", [&] {
+    require(
+        mine == roots, ExitCode::missing_input,
+        fmt::format("rank {} on {} sees other files for --in than rank 0; use a folder that all "
+                    "nodes share",
+                    comm.rank(), mpi::host_name()));
+  });
 }
 
-std::vector<Need> needs_of(const SweepRequest& sweep, const Resolve& resolve,
+}  // namespace
+
+ExitCode run_points(const SweepRequest& sweep, const std::vector<FileRequest>& each) {
+  const mpi::Communicator& comm = sweep.comm;
+  require_same_files(comm, sweep.parsed);
+  std::vector<PartRequest> parts;
+  for (const auto& [parsed, resolve] : each) {
+    const auto plan = [&comm, &resolve](const run::Values& values, run::Session& session) {
+      plan_point(comm, values, *resolve(comm, values, session.ceilings()), session.ceilings());
+    };
+    const auto run = [&comm, &resolve](const run::Values& values, run::Session& session) {
+      return run_point(comm, values, *resolve(comm, values, session.ceilings()), session);
+    };
+    parts.push_back({&parsed, {plan, run}});
+  }
+  return run_points(sweep, parts);
+}
+
+std::vector<Need> needs_of(const SweepRequest& sweep, const std::vector<FileRequest>& each,
                            index_t ranks_per_node) {
   const run::Ceilings ceilings = run::load_ceilings(run::ceilings_file());
   std::vector<Need> result;
-  for (const run::Values& values : points_of(*sweep.workload.options, sweep.parsed)) {
-    const auto point = resolve(sweep.comm, values, ceilings);
-    Need& need = result.emplace_back(point->need(ceilings, ranks_per_node));
-    if (const index_t limit = values.bytes("memory"); limit > 0 && point->may_go_out_of_core())
-      need.memory = std::min(need.memory, limit);
-    need.repetitions = times_computed(values, *point);
-    const JobSize job{.ranks = planned_ranks(sweep.comm, values),
-                      .ranks_per_node = ranks_per_node,
-                      .start = result.size() > 1 ? 0 : seconds_of_start()};
-    need.total = time_as_typed(values, *point, ceilings, job).total();
+  for (const auto& [parsed, resolve] : each) {
+    for (const run::Values& values : points_of(*sweep.workload.options, parsed)) {
+      const auto point = resolve(sweep.comm, values, ceilings);
+      Need& need = result.emplace_back(point->need(ceilings, ranks_per_node));
+      if (const index_t limit = values.bytes("memory"); limit > 0 && point->may_go_out_of_core())
+        need.memory = std::min(need.memory, limit);
+      need.repetitions = times_computed(values, *point);
+      const JobSize job{.ranks = planned_ranks(sweep.comm, values),
+                        .ranks_per_node = ranks_per_node,
+                        .start = result.size() > 1 ? 0 : seconds_of_start()};
+      need.total = time_as_typed(values, *point, ceilings, job).total();
+    }
   }
   return result;
 }
