@@ -1,6 +1,8 @@
+#include <optional>
 #include <utility>
 
 #include "commands/command.hpp"
+#include "io/probe.hpp"
 #include "run/each_file.hpp"
 #include "workloads/frame/points.hpp"
 
@@ -16,6 +18,8 @@ Command workload_command(const workloads::Workload& workload,
       outputs.emplace_back(output.option);
     std::vector<run::Parsed> each = run::each_file(parsed, outputs);
     std::vector<workloads::FileRequest> requests;
+    std::optional<io::SharedExaminer> examiner;
+    if (each.size() > 1) examiner.emplace();
     for (run::Parsed& one : each) {
       workloads::compute_once(workload, one);
       const workloads::Resolve resolve = look(one);

@@ -4,13 +4,17 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <ctime>
+#include <iostream>
 #include <new>
 #include <stdexcept>
 
@@ -230,25 +234,11 @@ int report(const Error& error) {
   return static_cast<int>(error.code());
 }
 
-}  // namespace
-
-ReadLimits allowance_of(index_t bytes) {
-  constexpr index_t most = index_t{16} << 30;  // a damaged file can claim any number
-  const index_t some = std::min(bytes, most);
-  constexpr double rate = 16 << 20;  // bytes/s: half the throughput of bzip2
-  return {std::round(10 + static_cast<double>(some) / rate), (index_t{4} << 30) + 4 * some};
-}
-
-int examine_main(int argc, char** argv) {
-  if (argc != 4) return static_cast<int>(ExitCode::usage);
-  const DatasetName name{argv[2], argv[3]};
-  const rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
-  quiet_errors();
-  name_options();
+/// Prints the answer or the error; returns the exit code.
+int examine(const std::string& how, const DatasetName& name) {
   Guard guard(name.file);
   try {
-    fmt::print("{}", answer(argv[1], name, guard));
+    fmt::print("{}", answer(how, name, guard));
     return 0;
   } catch (const Error& error) {
     return report(error.code() == ExitCode::memory ? error_of_memory(name, error.what(), guard)
@@ -260,6 +250,50 @@ int examine_main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return report({ExitCode::bad_data, error.what()});
   }
+}
+
+/// Examines what the standard input asks for, each in a copy of this process (to_serve).
+int serve() {
+  std::signal(SIGCHLD, SIG_DFL);
+  h5_check_rc(H5open(), ExitCode::internal, "H5open");  // once instead of in every copy
+  const auto next = [](std::string& field) -> bool {
+    return static_cast<bool>(std::getline(std::cin, field, '\0'));
+  };
+  for (std::string how, file, path; next(how) && next(file) && next(path);) {
+    const pid_t pid = fork();
+    if (pid < 0) return report({ExitCode::memory, "a process cannot be started"});
+    if (pid == 0) {
+      fmt::print("{}\n", getpid());
+      std::fflush(stdout);
+      const int code = examine(how, {file, path});
+      std::fflush(stdout);
+      _exit(code);
+    }
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    fmt::print("{}{}\n", '\0', status);
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+}  // namespace
+
+ReadLimits allowance_of(index_t bytes) {
+  constexpr index_t most = index_t{16} << 30;  // a damaged file can claim any number
+  const index_t some = std::min(bytes, most);
+  constexpr double rate = 16 << 20;  // bytes/s: half the throughput of bzip2
+  return {std::round(10 + static_cast<double>(some) / rate), (index_t{4} << 30) + 4 * some};
+}
+
+int examine_main(int argc, char** argv) {
+  const bool serves = argc == 2 && std::string_view(argv[1]) == to_serve;
+  if (argc != 4 && !serves) return static_cast<int>(ExitCode::usage);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  quiet_errors();
+  name_options();
+  return serves ? serve() : examine(argv[1], {argv[2], argv[3]});
 }
 
 }  // namespace tessera::inline v1::io

@@ -24,10 +24,16 @@ struct ReadLimits {
 /// and four times their memory: the filters of a chunk hold it several times.
 [[nodiscard]] ReadLimits allowance_of(index_t bytes);
 
+/// Argument of the program with which it serves many examinations.
+inline constexpr const char* to_serve = "serve";
+
 /// Runs the examining program: argv is its name, a kind of examination, a file, and a path in it.
 /// Prints the answer for probe.cpp, or an error message, and returns the exit code. A step that
 /// exceeds its allowance ends the process with the code of Error(bad_data) and a message that does
-/// not call the file damaged.
+/// not call the file damaged. With `to_serve` alone it takes requests from the standard input until
+/// that ends: kind, file and path, each with a NUL behind it. A copy of the process examines each.
+/// The answer is the process number of the copy and a line feed, what it prints, NUL, its status as
+/// waitpid() returns it, and a line feed.
 [[nodiscard]] int examine_main(int argc, char** argv);
 
 }  // namespace tessera::inline v1::io

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,12 +13,16 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "base/index.hpp"
 #include "base/progress.hpp"
 #include "base/text.hpp"
 #include "base/timer.hpp"
@@ -77,20 +82,23 @@ class Attributes {
   posix_spawnattr_t native_{};
 };
 
-/// Starts the program with its output connected to the pipe.
-pid_t start(const DatasetName& name, const char* how, const std::array<int, 2>& pipe_ends) {
+/// Starts the program with those arguments and its input and output connected to the second end.
+pid_t start(std::vector<std::string> arguments, const std::array<int, 2>& ends) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::string program = examiner(), what = how, file = name.file, path = name.path;
-  const std::array<char*, 5> argv{program.data(), what.data(), file.data(), path.data(), nullptr};
+  std::string program = examiner();
+  std::vector<char*> argv{program.data()};
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
   pid_t pid = 0;
   const int rc =
       posix_spawnp(&pid, program.c_str(), &actions, Attributes().get(), argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  close(pipe_ends[1]);
-  if (rc != 0) close(pipe_ends[0]);
+  close(ends[1]);
+  if (rc != 0) close(ends[0]);
   require(rc != ENOENT, ExitCode::internal,
           fmt::format("program '{}', which examines input files, is neither next to this program "
                       "nor in the PATH; install it there",
@@ -129,34 +137,100 @@ class ReadBytes {
   index_t seen_ = 0;
 };
 
-Child run_child(const DatasetName& name, const char* how) {
-  std::array<int, 2> pipe_ends{};
-  require(pipe2(pipe_ends.data(), O_CLOEXEC) == 0, code_of(errno),
-          fmt::format("a pipe cannot be created: {}; raise ulimit -n", std::strerror(errno)));
+/// Returns the two ends of a connection with a child.
+std::array<int, 2> connection() {
+  std::array<int, 2> ends{};
+  require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0, code_of(errno),
+          fmt::format("a socket cannot be created: {}; raise ulimit -n", std::strerror(errno)));
+  return ends;
+}
+
+/// Takes what a child prints until it has ended or ended(output, pid) says so. Kills it if it waits
+/// too long for the file system. `pid` may be 0 until `ended` knows it.
+Child follow(int end, pid_t pid, const std::function<bool(std::string&, pid_t&)>& ended) {
   Child child;
-  const pid_t pid = start(name, how, pipe_ends);
   ReadBytes reading(pid);
   constexpr int tick = 200;  // ms
   double waited = 0;  // excludes the time for which this process, and the child, was suspended
   Timer since_look;
   std::array<char, 4096> chunk{};
-  pollfd ready{pipe_ends[0], POLLIN, 0};
+  pollfd ready{end, POLLIN, 0};
   while (true) {
     const bool answered = poll(&ready, 1, tick) > 0;
     reading.look();
     const double seconds = std::min(since_look.restart(), 2e-3 * tick);
     if (answered) {
-      const auto count = read(pipe_ends[0], chunk.data(), chunk.size());
+      const auto count = read(end, chunk.data(), chunk.size());
       if (count <= 0) break;
       child.output.append(chunk.data(), static_cast<std::size_t>(count));
-    } else if (!is_running(pid) && (waited += seconds) > patience_seconds) {
+      if (ended(child.output, pid)) break;
+    } else if (pid > 0 && !is_running(pid) && (waited += seconds) > patience_seconds) {
       child.timed_out = true;
       kill(pid, SIGKILL);
-      break;
     }
   }
-  close(pipe_ends[0]);
+  return child;
+}
+
+Child run_child(const DatasetName& name, const char* how) {
+  const std::array<int, 2> ends = connection();
+  const pid_t pid = start({how, name.file, name.path}, ends);
+  Child child = follow(ends[0], pid, [](const std::string&, pid_t) { return false; });
+  close(ends[0]);
   waitpid(pid, &child.status, 0);
+  return child;
+}
+
+/// The process of a SharedExaminer; pid 0 where none runs.
+struct Server {
+  bool wanted = false;
+  pid_t pid = 0;
+  int end = -1;
+
+  void stop() {
+    if (pid == 0) return;
+    close(end);
+    waitpid(pid, nullptr, 0);
+    pid = 0;
+  }
+};
+
+Server& server() {
+  static Server one;
+  return one;
+}
+
+/// Takes the process number of the copy from the beginning of the output; returns whether its
+/// status has come.
+bool has_ended(std::string& output, pid_t& pid) {
+  const auto line = output.find('\n'), status = output.find('\0');
+  if (pid == 0 && line < status) {
+    pid = std::atoi(output.c_str());
+    output.erase(0, line + 1);
+    return has_ended(output, pid);
+  }
+  return status != std::string::npos && output.ends_with('\n');
+}
+
+/// As run_child(), by the server.
+Child ask_server(const DatasetName& name, const char* how) {
+  Server& one = server();
+  if (one.pid == 0) {
+    const std::array<int, 2> ends = connection();
+    one.pid = start({to_serve}, ends);
+    one.end = ends[0];
+  }
+  const std::string request = std::string(how) + '\0' + name.file + '\0' + name.path + '\0';
+  const bool asked = send(one.end, request.data(), request.size(), MSG_NOSIGNAL) == ssize(request);
+  Child child;
+  if (asked) child = follow(one.end, 0, has_ended);
+  const auto end = child.output.find('\0');
+  if (end == std::string::npos) {  // the server itself has ended
+    one.stop();
+    return run_child(name, how);
+  }
+  child.status = std::atoi(child.output.c_str() + end + 1);
+  child.output.resize(end);
   return child;
 }
 
@@ -193,7 +267,7 @@ Error error_of_signal(const DatasetName& name, int signal) {
 
 /// Returns the child's answer; throws its error, or the error that its termination implies.
 std::string query_child(const DatasetName& name, const char* how) {
-  const Child child = run_child(name, how);
+  const Child child = server().wanted ? ask_server(name, how) : run_child(name, how);
   require(!child.timed_out, ExitCode::io,
           fmt::format("'{}' could not be examined within {:.0f} s (the file system is too busy); "
                       "try again later",
@@ -209,6 +283,13 @@ std::string query_child(const DatasetName& name, const char* how) {
 }
 
 }  // namespace
+
+SharedExaminer::SharedExaminer() { server().wanted = true; }
+
+SharedExaminer::~SharedExaminer() {
+  server().wanted = false;
+  server().stop();
+}
 
 void probe_results(const std::string& file) { (void)query_child({file, "/"}, as_results); }
 

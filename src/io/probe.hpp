@@ -14,6 +14,16 @@ namespace tessera::inline v1::io {
 
 inline constexpr const char* examiner_name = "tessera-examine";
 
+/// While it lives, one such process examines all inputs, each in a copy of itself: starting the
+/// program takes ten times as long. Not for threads.
+class SharedExaminer {
+ public:
+  SharedExaminer();
+  ~SharedExaminer();
+  SharedExaminer(const SharedExaminer&) = delete;
+  SharedExaminer& operator=(const SharedExaminer&) = delete;
+};
+
 /// Returns the description of a dataset. If no object has exactly this name and it ends like a
 /// selection ("/A[0:1000,50:]"), the selection moves from the name's path to name.selection. The
 /// limits are those of examine.hpp. Throws Error(missing_input, bad_data, usage, io), and

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import tessera
 from tessera import BAD_DATA, MISSING, USAGE, h5py, numpy
@@ -105,6 +106,21 @@ class ManyFiles(tessera.Case):
         self.fail_with(USAGE, "transpose", "--in", "*/run0.h5:/u", "--out", "{name}_t.h5:/t",
                        words=("more/run0.h5:/u", "runs/run0.h5:/u"))
         self.assertEqual(sorted(os.listdir(self.folder)), ["more", "runs"])
+
+    def test_without_the_shared_examining_process_each_is_examined_alone(self):
+        real = os.path.join(os.path.dirname(tessera.PROGRAM), "tessera-examine")
+        program = shutil.copy(tessera.PROGRAM, self.folder)
+        with open(self.path("tessera-examine"), "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\n[ "$1" != serve ] || kill -SEGV $$\nexec "{real}" "$@"\n')
+        os.chmod(self.path("tessera-examine"), 0o755)
+        self.succeed("transpose", "--in", "runs/*.h5:/u", "--out", "{name}_t.h5:/t",
+                     program=program)
+        self.assert_outputs("{name}_t.h5", "t", numpy.transpose)
+
+    def test_a_line_feed_in_a_name(self):
+        os.rename(self.path("runs", "run1.h5"), self.path("runs", "run\n1.h5"))
+        self.succeed("transpose", "--in", "runs/*.h5:/u", "--out", "{name}_t.h5:/t")
+        numpy.testing.assert_array_equal(self.read("run\n1_t.h5", "t"), self.data["run1"].T)
 
     def test_a_file_with_a_star_in_its_name_is_that_file(self):
         os.rename(self.path("runs", "run0.h5"), self.path("runs", "run*.h5"))
