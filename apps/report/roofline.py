@@ -193,18 +193,38 @@ def fill(axes, parts, drawn):
         axes.plot([], [], linestyle="none", label=" ")
 
 
+def on_gpu(point):
+    return str(point.config.get("kernel", "")).startswith(("cuda", "cublas"))
+
+
 def counted(point, workload):
-    """Returns (FLOP per byte, GFLOP/s); None if nothing was computed (empty fields, 0 steps)."""
+    """Returns (FLOP per byte, GFLOP/s), on a GPU of its kernels where they were timed; None if
+    nothing was computed (empty fields, 0 steps)."""
     found = flops_and_bytes(point, workload)
-    return (found[0] / found[1], found[0] / point.measured["median"] / 1e9) \
-        if found and min(found) > 0 and point.measured["median"] > 0 else None
+    seconds = (on_gpu(point) and point.measured["kernels"]) or point.measured["median"]
+    return (found[0] / found[1], found[0] / seconds / 1e9) \
+        if found and min(found) > 0 and seconds > 0 else None
+
+
+def gpu_roofs(run, kind):
+    """Returns (GFLOP/s, {memory: GB/s}) of a GPU; None without peak or memory."""
+    peaks, streams = ([float(row["value"]) for row in run.machine if row["name"] in names]
+                      for names in ((f"gpu_fma_{kind}", f"gpu_mma_{kind}"),
+                                    ("gpu_copy", "gpu_read")))
+    return (max(peaks), {MEMORY: max(streams)}) if peaks and streams else None
+
+
+def of_one_gpu(run, kind):
+    """Returns the points of an element type on one GPU."""
+    return [p for p in run.points if p.config.get("type") == kind and on_gpu(p)
+            and int(p.config.get("ranks", 1)) == 1 and counted(p, run.workload)]
 
 
 def of_one_machine(run, kind):
     """Returns the points of an element type at the core count with most of them, the count and the
     number of nodes; none on GPUs."""
     mine = [p for p in run.points if p.config.get("type") == kind and counted(p, run.workload)
-            and not str(p.config.get("kernel", "")).startswith(("cuda", "cublas"))]
+            and not on_gpu(p)]
     if not mine:
         return [], 0, 1
     numbers = [p.cores for p in mine]
@@ -215,25 +235,30 @@ def of_one_machine(run, kind):
 
 
 def pictures(run):
-    """Yields a picture per element type, at the core count with most points."""
+    """Yields a picture per element type, at the core count with most points, and one of a GPU."""
     for kind in BYTES:
         mine, cores, nodes = of_one_machine(run, kind)
         tops = roofs(run, kind, cores, nodes) if mine else None
-        if not tops:
-            continue
-        names = [n for n in s.varying(mine) if n not in (*s.SIZES, *s.MACHINE)]
-        names.sort(key=lambda n: n not in ("kernel", "algorithm", "stencil"))
-        while names and (s.count(mine, names) > s.MOST_KERNELS
-                         or max(len(s.label_of(p, names)) for p in mine) > s.LONGEST):
-            names.pop()
-        one = s.size_words(mine)
-        sizes = list(dict.fromkeys(s.size_words([p]) for p in mine))
-        sizes = s.spread(sizes, 2 * s.MOST_SERIES)
-        groups = {label: [(*counted(p, run.workload), s.size_words([p])) for p in points
-                          if s.size_words([p]) in sizes]
-                  for label, points in s.split(mine, names or ["kernel"]).items()}
-        yield one_picture(run, s.titled(f"{run.workload}, roofline", one, kind,
-                                        s.word("cores", cores)), groups, sizes, (kind, *tops))
+        if tops:
+            yield picture_of(run, mine, (kind, *tops), [kind, s.word("cores", cores)])
+        mine, tops = of_one_gpu(run, kind), gpu_roofs(run, kind)
+        if mine and tops:
+            yield picture_of(run, mine, (f"gpu_{kind}", *tops), [kind, "on a GPU"])
+
+
+def picture_of(run, mine, machine, where):
+    names = [n for n in s.varying(mine) if n not in (*s.SIZES, *s.MACHINE)]
+    names.sort(key=lambda n: n not in ("kernel", "algorithm", "stencil"))
+    while names and (s.count(mine, names) > s.MOST_KERNELS
+                     or max(len(s.label_of(p, names)) for p in mine) > s.LONGEST):
+        names.pop()
+    sizes = list(dict.fromkeys(s.size_words([p]) for p in mine))
+    sizes = s.spread(sizes, 2 * s.MOST_SERIES)
+    groups = {label: [(*counted(p, run.workload), s.size_words([p])) for p in points
+                      if s.size_words([p]) in sizes]
+              for label, points in s.split(mine, names or ["kernel"]).items()}
+    title = s.titled(f"{run.workload}, roofline", s.size_words(mine), *where)
+    return one_picture(run, title, groups, sizes, machine)
 
 
 def one_picture(run, title, groups, sizes, machine):
@@ -241,6 +266,9 @@ def one_picture(run, title, groups, sizes, machine):
     step = " in every step, so that kernels that keep several steps in cache exceed the " \
         "roof of the memory. Sums over boxes count as they are done, by doubling" \
         if run.workload == "stencil" else ""
+    roofs_of = "On a GPU the time is that of its kernels, without transfers from and to the host" \
+        if kind.startswith("gpu_") else \
+        "The roofs of the caches bound kernels whose operands they hold"
     plain = {label: (np.array([x for x, _, _ in points]), np.array([y for _, y, _ in points]))
              for label, points in groups.items() if points}
     xs, ridge = [x for found, _ in plain.values() for x in found], tops[0] / tops[1][MEMORY]
@@ -249,8 +277,8 @@ def one_picture(run, title, groups, sizes, machine):
     return Picture(
         f"roofline_{kind}", title,
         f"Roofs measured by `tessera machine`. FLOP and bytes are counted, not measured: "
-        f"every operand is moved once{step}. The roofs of the caches bound kernels whose operands "
-        f"they hold. Points that would cover each other stand side by side.",
+        f"every operand is moved once{step}. {roofs_of}. Points that would cover each other stand "
+        f"side by side.",
         lambda axes: draw(axes, groups, sizes, tops),
         lambda: textplot.lines(drawn, "FLOP per byte", "GFLOP/s", log_y=True),
         3.4 + legend_height(tops, groups, sizes),

@@ -59,6 +59,17 @@ run::OptionSet machine_options() {
   return set;
 }
 
+/// Prints a device and what a device query reports; the answer has both.
+void print_gpu(const machine::Gpu& gpu) {
+  print_hanging("  GPU: ", run::described(gpu));
+  run::Json member{{"name", gpu.name}};
+  for (const run::Reported& one : run::device_query(gpu)) {
+    print_hanging("    " + one.subject + ": ", one.text);
+    member[one.subject] = one.text;
+  }
+  run::answer().append("gpus", member);
+}
+
 void print_topology() {
   const machine::Topology t = machine::topology();
   print_filled("host {}: {}, {} ({}, cpus {}), {}", run::host_name(), t.processor,
@@ -72,7 +83,7 @@ void print_topology() {
              machine::name(machine::isa()));
   const machine::Gpus& gpus = machine::gpus();
   if (gpus.devices.empty()) print_hanging("  GPUs: ", "none (" + gpus.reason + ")");
-  for (const auto& gpu : gpus.devices) print_hanging("  GPU: ", run::described(gpu));
+  for (const auto& gpu : gpus.devices) print_gpu(gpu);
   if (!gpus.devices.empty() && !gpus.unusable.empty()) print_hanging("  not used: ", gpus.unusable);
   if (const std::string runtime = machine::cuda_version(); !runtime.empty())
     fmt::print("  CUDA: runtime {}, driver {}\n", runtime,

@@ -39,6 +39,16 @@ Gpu describe(int device, const cudaDeviceProp& properties) {
   gpu.blocks = attribute(cudaDevAttrMaxBlocksPerMultiprocessor);
   gpu.reserved_bytes = attribute(cudaDevAttrReservedSharedMemoryPerBlock);
   gpu.pci = pci;
+  gpu.warp = attribute(cudaDevAttrWarpSize);
+  gpu.block_threads = attribute(cudaDevAttrMaxThreadsPerBlock);
+  gpu.block_registers = attribute(cudaDevAttrMaxRegistersPerBlock);
+  gpu.block_shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlock);
+  gpu.block_opt_in_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  gpu.constant_bytes = attribute(cudaDevAttrTotalConstantMemory);
+  gpu.copy_engines = attribute(cudaDevAttrAsyncEngineCount);
+  gpu.concurrent_kernels = attribute(cudaDevAttrConcurrentKernels) != 0;
+  gpu.unified_addressing = attribute(cudaDevAttrUnifiedAddressing) != 0;
+  gpu.ecc = attribute(cudaDevAttrEccEnabled) != 0;
   return gpu;
 }
 

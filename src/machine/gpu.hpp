@@ -25,6 +25,14 @@ struct Gpu {
   int blocks = 0;              ///< maximum per multiprocessor
   index_t reserved_bytes = 0;  ///< shared memory per block reserved by the system
   std::string pci;             ///< "0000:19:00.0"
+  int warp = 0;                ///< threads
+  int block_threads = 0;       ///< maximum per block; likewise the next ones
+  int block_registers = 0;
+  index_t block_shared_bytes = 0;
+  index_t block_opt_in_bytes = 0;  ///< of shared memory, if a kernel asks for it
+  index_t constant_bytes = 0;
+  int copy_engines = 0;  ///< that transfer while kernels run
+  bool concurrent_kernels = false, unified_addressing = false, ecc = false;
 
   /// Returns the peak bandwidth of device memory in bytes per second: two transfers per clock.
   [[nodiscard]] double bus_bandwidth() const { return 2 * memory_clock_hz * bus_bits / 8; }

@@ -210,4 +210,24 @@ std::string described(const machine::Gpu& gpu) {
       human_bytes(gpu.shared_bytes), gpu.pci);
 }
 
+std::vector<Reported> device_query(const machine::Gpu& gpu) {
+  const auto able = [](bool yes) { return yes ? "yes" : "no"; };
+  return {{"block",
+           fmt::format("at most {} threads (warps of {}), {} registers, {} shared memory ({} "
+                       "if a kernel asks)",
+                       gpu.block_threads, gpu.warp, gpu.block_registers,
+                       human_bytes(gpu.block_shared_bytes), human_bytes(gpu.block_opt_in_bytes))},
+          {"multiprocessor",
+           fmt::format("at most {} threads, {} blocks, {} registers, {} shared memory", gpu.threads,
+                       gpu.blocks, gpu.registers, human_bytes(gpu.shared_bytes))},
+          {"memories", fmt::format("{} device (bus of {} bits at {:.3g} GHz, ECC {}), {} L2, {} "
+                                   "constant",
+                                   human_bytes(gpu.memory_bytes), gpu.bus_bits,
+                                   gpu.memory_clock_hz / 1e9, gpu.ecc ? "on" : "off",
+                                   human_bytes(gpu.l2_bytes), human_bytes(gpu.constant_bytes))},
+          {"abilities", fmt::format("{}; concurrent kernels: {}; unified addressing: {}",
+                                    counted(gpu.copy_engines, "copy engine"),
+                                    able(gpu.concurrent_kernels), able(gpu.unified_addressing))}};
+}
+
 }  // namespace tessera::inline v1::run

@@ -116,5 +116,11 @@ template <class Row, class Bytes>
 [[nodiscard]] std::vector<Ceiling> properties(const machine::Gpu& gpu);
 /// Returns them as one line of text.
 [[nodiscard]] std::string described(const machine::Gpu& gpu);
+/// A subject of a device query and what the driver reports.
+struct Reported {
+  std::string subject, text;
+};
+/// Returns the limits of a block and a multiprocessor, the memories and the abilities of a device.
+[[nodiscard]] std::vector<Reported> device_query(const machine::Gpu& gpu);
 
 }  // namespace tessera::inline v1::run

@@ -43,6 +43,29 @@ class Pictures(made.Case):
                 self.assertGreater(max(abs(x - other_x), abs(y - other_y)), 6)
         self.assertLessEqual(max(map(abs, moved)), 3 * roofline.MARKER)
 
+    def test_points_of_a_gpu_have_a_roofline_of_their_own(self):
+        path = write(self.path("gpu.h5"), [row("cuda_naive", 1000, ranks=1, seconds=1.0),
+                                           row("cuda_tiled", 1000, ranks=1, seconds=1.0),
+                                           row("cuda_tiled", 1000, ranks=2, seconds=1.0)])
+        with h5py.File(path, "a") as file:
+            group = file["matmul_0001"]
+            group["summary/kernels"] = [0.01, 0.002, 0.001]  # the last is not of one GPU
+            del group["machine"]
+            made.put(group, "machine", {
+                "name": ["gpu_copy", "gpu_read", "gpu_fma_f64", "gpu_mma_f64", "copy"],
+                "threads": [1] * 5, "value": [4000.0, 4200.0, 30000.0, 60000.0, 10.0],
+                "units": ["GB/s", "GB/s", "GFLOP/s", "GFLOP/s", "GB/s"]})
+        drawn, = roofline.pictures(run_of(path))
+        self.assertEqual(drawn.name, "roofline_gpu_f64")
+        self.assertIn("without transfers", drawn.caption)
+        axes = style.figure_of(drawn).axes[0]
+        rates = sorted(float(y) for line in axes.lines if line.get_linestyle() == "None"
+                       for y in line.get_ydata())
+        np.testing.assert_allclose(rates, [200.0, 1000.0])
+        self.assertIn("60000 GFLOP/s", [text.get_text() for text in axes.texts])
+        self.assertIn("memory 4.2e+03 GB/s", [text.get_text()
+                                              for text in axes.get_legend().get_texts()])
+
     def test_points_that_failed_their_check_are_marked(self):
         points = [dict(p) for p in TWO]
         points[-1]["verified"] = 0  # tiled, 128
@@ -62,18 +85,22 @@ class Pictures(made.Case):
         with h5py.File(path, "a") as file:
             group = file[next(iter(file))]
             made.put(group, "device_timeline", {
-                "point": [group["summary/point"][0]] * 6, "piece": [0, 0, 0, 1, 1, 1],
-                "what": ["to device", "kernel", "from device"] * 2, "stream": [0, 0, 0, 1, 1, 1],
-                "begin": [0.0, 0.1, 0.2, 0.1, 0.2, 0.3], "end": [0.1, 0.2, 0.3, 0.2, 0.3, 0.4]})
+                "point": [group["summary/point"][0]] * 7, "piece": [0, 0, 0, 1, 1, 1, 0],
+                "what": ["to device", "kernel", "from device"] * 2 + ["host"],
+                "stream": [0, 0, 0, 1, 1, 1, -1],
+                "begin": [0.0, 0.1, 0.2, 0.1, 0.2, 0.3, 0.0],
+                "end": [0.1, 0.2, 0.3, 0.2, 0.3, 0.4, 0.25]})
         drawn, = timeline.pictures(run_of(path))
         axes = style.figure_of(drawn).axes[0]
-        self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["0", "1"])
+        self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["host", "0", "1"])
         self.assertEqual([text.get_text() for text in axes.get_legend().get_texts()],
-                         ["to device", "kernel", "from device"])
+                         ["host", "to device", "kernel", "from device"])
         self.assertIn("2 streams: to device 25 %", drawn.alt)
+        self.assertIn("The host computes 250 ms of it.", drawn.alt)
         lanes = drawn.text().splitlines()
-        self.assertTrue(lanes[0].startswith("  stream 0  |"), lanes)
-        self.assertEqual(lanes[0].index("|"), lanes[2].index("0"))
+        self.assertTrue(lanes[0].startswith("  host      |"), lanes)
+        self.assertTrue(lanes[1].startswith("  stream 0  |"), lanes)
+        self.assertEqual(lanes[1].index("|"), lanes[3].index("0"))
         self.assertNotIn("flight", drawn.text())
 
     def test_whiskers_of_rates_are_inside(self):

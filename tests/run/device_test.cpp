@@ -134,5 +134,26 @@ TEST(Device, PropertiesAreRowsLikeCeilings) {
   EXPECT_NE(described(gpu).find("Some GPU"), std::string::npos);
 }
 
+TEST(Device, IsQueriedAsItsDriverReports) {
+  machine::Gpu gpu;
+  gpu.block_threads = 1024;
+  gpu.warp = 32;
+  gpu.block_shared_bytes = index_t{48} << 10;
+  gpu.block_opt_in_bytes = index_t{227} << 10;
+  gpu.constant_bytes = index_t{64} << 10;
+  gpu.bus_bits = 6144;
+  gpu.memory_clock_hz = 3.2e9;
+  gpu.copy_engines = 3;
+  gpu.ecc = true;
+  gpu.concurrent_kernels = true;
+  std::string text;
+  for (const Reported& one : device_query(gpu)) text += one.subject + ": " + one.text + '\n';
+  for (const char* words :
+       {"1024 threads (warps of 32)", "48 KiB shared memory (227 KiB if a kernel asks)",
+        "6144 bits at 3.2 GHz, ECC on", "64 KiB constant", "3 copy engines",
+        "concurrent kernels: yes", "unified addressing: no"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << " is not in\n" << text;
+}
+
 }  // namespace
 }  // namespace tessera::run
