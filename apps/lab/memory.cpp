@@ -20,7 +20,15 @@ std::string takers(const memory::DeviceParameter& parameter) {
     names.emplace_back(row.name);
     usual = row.usual.*parameter.member;
   }
-  return fmt::format("{} (default {})", join(names, ", "), usual);
+  const std::string value = parameter.words.front() == nullptr
+                                ? std::to_string(usual)
+                                : parameter.words[static_cast<std::size_t>(usual)];
+  constexpr std::size_t most = 4;
+  if (names.size() > most) {
+    names.resize(1);
+    names.front() = names.front().substr(0, names.front().rfind('_')) + "_...";
+  }
+  return fmt::format("{} (default {})", join(names, ", "), value);
 }
 
 void add_walk(run::OptionSet& set) {
@@ -73,11 +81,14 @@ void add_gpu(run::OptionSet& set) {
            .choices = run::names_of(memory::device_probes()),
            .axis = true});
   for (const memory::DeviceParameter& p : memory::device_parameters()) {
+    const bool words = p.words.front() != nullptr;
     set.add({.name = p.name,
-             .kind = run::Kind::integer,
+             .kind = words ? run::Kind::choice : run::Kind::integer,
              .help = fmt::format("Set the {} of a GPU probe. {}: {}. For {}.", p.name, p.name,
                                  p.help, takers(p)),
              .group = "GPU",
+             .choices = words ? std::vector<std::string>(p.words.begin(), p.words.end())
+                              : std::vector<std::string>{},
              .axis = true,
              .low = static_cast<double>(p.low),
              .high = static_cast<double>(p.high)});
@@ -91,7 +102,8 @@ run::OptionSet memory_options() {
                       "tessera memory --probe capacity,capacity_blocked --size 256KiB,1MiB,4MiB",
                       "tessera memory --config configs/studies/tutorial/five_misses.toml",
                       "tessera memory --kernel cuda_copy_offset --offset 0:32",
-                      "tessera memory --kernel cuda_reduce_interleaved,cuda_reduce,cuda_read"});
+                      "tessera memory --kernel cuda_reduce_interleaved,cuda_reduce,cuda_read",
+                      "tessera memory --kernel cuda_transpose_naive,cuda_transpose_diagonal"});
   add_walk(set);
   add_gpu(set);
   run::add_common_options(set);

@@ -9,7 +9,7 @@ import textplot
 from picture import Picture, said, said_lines
 
 TABLES = ("chases", "levels", "reaches", "rates", "pairs", "operations", "remotes", "messages",
-          "gpu_chases", "gpu_rates")
+          "gpu_chases", "gpu_rates", "gpu_pages", "gpu_waits")
 MOST_NAMED = 12  # units whose pairs have numbers in the map
 
 
@@ -173,6 +173,13 @@ def draw_gpu(axes, atlas):
     draw_lines(axes, curves(atlas.gpu_chases, "kernel", "bytes", "latency"), "ns per load")
 
 
+def gpu_pages(atlas):
+    """Returns {what: (pages, ns)} of a load per page and of one per line."""
+    return {what: tuple(np.array([(float(row["pages"]), float(row[column]))
+                                  for row in atlas.gpu_pages]).T)
+            for what, column in (("a load per page", "latency"), ("a load per line", "of_lines"))}
+
+
 def pictures(atlases):
     """Yields the pictures of every atlas."""
     for number, atlas in enumerate(atlases, 1):
@@ -225,6 +232,15 @@ def pictures_of(number, atlas):
                            "Dependent loads by one thread, in random order.",
                            curves(atlas.gpu_chases, "kernel", "bytes", "latency"), ("bytes", "ns"),
                            lambda axes: draw_gpu(axes, atlas), height=3.6)
+    if atlas.gpu_pages:
+        lines = gpu_pages(atlas)
+        yield line_picture(f"gpu_pages_{number}", "Latency of a GPU's memory by number of pages",
+                           f"Dependent loads by one thread: one per page of "
+                           f"{size(atlas.gpu_pages[0]['page'])}, and as many of lines side by "
+                           f"side. Where they part, the translation caches (TLB) end.", lines,
+                           ("pages", "ns"),
+                           lambda axes: draw_lines(axes, lines, "ns per load", "pages"),
+                           height=3.6)
 
 
 def tables(atlases):
@@ -245,6 +261,10 @@ def tables(atlases):
                 ("messages", atlas.messages, ("from", "to", "bytes", "time", "bandwidth")),
                 ("latency of a GPU's memories, ns", atlas.gpu_chases,
                  ("kernel", "bytes", "latency")),
+                ("pages of a GPU, ns", atlas.gpu_pages,
+                 ("page", "pages", "bytes", "latency", "of_lines")),
+                ("barriers and launches on a GPU, ns", atlas.gpu_waits,
+                 ("what", "threads", "time")),
                 ("transfers of a GPU, GB/s", atlas.gpu_rates, ("kernel", "bytes", "bandwidth"))):
             if rows:
                 yield f"machine: {heading}", [list(columns), *(

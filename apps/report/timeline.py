@@ -60,6 +60,9 @@ def names_of(stays):
             if n != FLIGHT]
 
 
+HOST = "host"  # the lane of number -1
+
+
 def draw(axes, stays, of="rank"):
     import style
     until = window(stays)
@@ -71,16 +74,16 @@ def draw(axes, stays, of="rank"):
         for name in names + [FLIGHT]:
             spans = [(b * scale, (min(e, until) - b) * scale)
                      for n, b, e in mine if n == name and b < until]
-            label = "a message in flight" if name == FLIGHT else name
-            if name in seen or not spans:
-                label = None
+            if not spans:
+                continue
+            label = None if name in seen else "a message in flight" if name == FLIGHT else name
             seen.add(name)
             if name == FLIGHT:
                 axes.broken_barh(spans, (rank + 0.34, 0.14), facecolors=style.INK, label=label)
             else:
                 axes.broken_barh(spans, (rank - 0.38, 0.68), facecolors=colours[name], label=label)
     axes.set_xlim(0, until * scale)
-    axes.set_yticks(list(stays), [str(r) for r in stays])
+    axes.set_yticks(list(stays), [HOST if r < 0 else str(r) for r in stays])
     axes.set_ylim(max(stays) + 0.6, min(stays) - 0.6)
     axes.set_ylabel(of)
     axes.set_xlabel(f"time since the repetition began ({unit})")
@@ -100,7 +103,8 @@ def text(stays, width=76, of="rank"):
             for c in range(int(begin / until * (width - 1)),
                            int(min(end, until) / until * (width - 1)) + 1):
                 lane[c] = "=" if name == FLIGHT else letters[name]
-        out.append(f"  {of} {rank:<3}|{''.join(lanes[0])}|")
+        lane = f"{of} {rank:<3}" if rank >= 0 else f"{HOST:<{len(of) + 4}}"
+        out.append(f"  {lane}|{''.join(lanes[0])}|")
         if "=" in lanes[1]:
             out.append(f"{margin}{''.join(lanes[1])}")
     out.append(f"{margin}0{tables.seconds(until):>{width - 1}}")
@@ -131,12 +135,15 @@ def by_stream(run):
     names = s.varying(watched) if watched else []
     for number, point in enumerate(watched[:MOST_STREAMS], 1):
         stays = dict(sorted(point.device_timeline.items()))
+        streams = {lane: mine for lane, mine in stays.items() if lane >= 0}
+        host = sum(end - begin for _, begin, end in stays.get(-1, ()))
+        words = f" The host computes {tables.seconds(host)} of it." if host else ""
         yield Picture(f"streams_{number}",
                       f"{run.workload}, streams of the last repetition: {which_of(point, names)}",
-                      "Transfers and kernels of each stream of the GPU over time.",
+                      "Transfers and kernels of each stream of the GPU over time." + words,
                       lambda axes, t=stays: draw(axes, t, "stream"),
                       lambda t=stays: text(t, of="stream"),
-                      1.6 + 0.34 * max(3, len(stays)), alt=said_spans(stays, "streams"))
+                      1.6 + 0.34 * max(3, len(stays)), alt=said_spans(streams, "streams") + words)
 
 
 def pictures(run):

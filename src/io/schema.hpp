@@ -104,6 +104,10 @@ inline constexpr const char* atlas_gpu_chases =
     "atlas_gpu_chases";  // a row is one pointer chase in a memory of a GPU
 inline constexpr const char* atlas_gpu_rates =
     "atlas_gpu_rates";  // a row is one kind of transfer of a GPU
+inline constexpr const char* atlas_gpu_pages =
+    "atlas_gpu_pages";  // a row is a number of pages of a GPU, a load each, and of lines
+inline constexpr const char* atlas_gpu_waits =
+    "atlas_gpu_waits";  // a row is the cost of a barrier or launch on a GPU
 // Results files of analyse.
 inline constexpr const char* hotspots =
     "hotspots";                              // a row is one function in one phase: its samples

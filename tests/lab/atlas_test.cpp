@@ -114,5 +114,22 @@ TEST(AtlasTables, HoldWhatWasMeasuredAndNoEmptyTable) {
   EXPECT_NE(text_of(atlas, 80).find("L1d"), std::string::npos);
 }
 
+TEST(AtlasTables, SetThePagesOfAGpuBesideItsLines) {
+  Atlas atlas;
+  atlas.gpu_pages = {{2 * mib, 4, 300e-9, 200e-9}, {2 * mib, 8, 450e-9, 200e-9}};
+  atlas.gpu_waits = {{"barrier of a block", 256, 20e-9}};
+  const auto tables = tables_of(atlas);
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[0].table, io::schema::atlas_gpu_pages);
+  const io::Row& last = tables[0].rows.back();
+  EXPECT_EQ(std::get<index_t>(last[2].value), 16 * mib);
+  EXPECT_DOUBLE_EQ(std::get<double>(last[3].value), 450);
+  EXPECT_EQ(tables[1].table, io::schema::atlas_gpu_waits);
+  EXPECT_DOUBLE_EQ(std::get<double>(tables[1].rows.front()[2].value), 20);
+  const std::string text = text_of(atlas, 80);
+  EXPECT_NE(text.find("pages of the GPU: a load per 2 MiB"), std::string::npos) << text;
+  EXPECT_NE(text.find("barrier of a block"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace tessera::atlas

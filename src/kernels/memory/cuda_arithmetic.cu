@@ -1,5 +1,5 @@
 // Arithmetic throughput in registers: fused multiply-adds in both precisions, those of the tensor
-// cores, and exponentials from exact to fast.
+// cores, exponentials and inverse square roots from exact to fast.
 
 #include <cmath>
 
@@ -48,6 +48,30 @@ __global__ void __launch_bounds__(threads) exponentials(double* out, int rounds)
       x = single * (kind == Exponential::fast ? __expf(-x) : expf(-x));
     out[i] = static_cast<double>(x);
   }
+}
+
+/// Returns an estimate of 1 / sqrt(x) whose largest relative error is 0.0018: half the exponent by
+/// a shift of the bits, then one step of Newton (0x5f3759df of id Software 1999; Lomont 2003).
+__device__ __forceinline__ float fast_inverse_root(float x) {
+  const float y = __uint_as_float(0x5f3759dfU - (__float_as_uint(x) >> 1));
+  return y * (1.5F - 0.5F * x * y * y);
+}
+
+template <InverseRoot kind>
+__device__ __forceinline__ float inverse_root(float x) {
+  if constexpr (kind == InverseRoot::divide) return __fdiv_rn(1.0F, __fsqrt_rn(x));
+  if constexpr (kind == InverseRoot::intrinsic) return rsqrtf(x);
+  return fast_inverse_root(x);
+}
+
+template <InverseRoot kind>
+__global__ void __launch_bounds__(threads) inverse_roots(double* out, int rounds) {
+  const index_t i = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x;
+  const auto weight = static_cast<float>(weight_of(word_at(i)));
+  float x = weight;
+#pragma unroll 1
+  for (int round = 0; round < rounds; ++round) x = weight * inverse_root<kind>(x);
+  out[i] = static_cast<double>(x);
 }
 
 /// Operands of sum (16 x 8) += x (16 x 16) y (16 x 8) of a warp. All of a thread's elements of x
@@ -202,6 +226,17 @@ template std::unique_ptr<DeviceProbe> cuda_exp<Exponential::f64>(const DeviceWal
 template std::unique_ptr<DeviceProbe> cuda_exp<Exponential::f32>(const DeviceWalk&);
 template std::unique_ptr<DeviceProbe> cuda_exp<Exponential::fast>(const DeviceWalk&);
 
+// As for exponentials; the errors of the fast root have one sign and add up to two thirds of it.
+template <InverseRoot kind>
+std::unique_ptr<DeviceProbe> cuda_rsqrt(const DeviceWalk& walk) {
+  constexpr double tolerance = kind == InverseRoot::fast ? 2e-3 : 1e-6;
+  return std::make_unique<Arithmetic<double>>(walk, inverse_roots<kind>, 1.0, tolerance,
+                                              rsqrt_result);
+}
+template std::unique_ptr<DeviceProbe> cuda_rsqrt<InverseRoot::divide>(const DeviceWalk&);
+template std::unique_ptr<DeviceProbe> cuda_rsqrt<InverseRoot::intrinsic>(const DeviceWalk&);
+template std::unique_ptr<DeviceProbe> cuda_rsqrt<InverseRoot::fast>(const DeviceWalk&);
+
 void add_arithmetic_functions(Functions& to) {
   const auto add = [&](const char* name, auto* kernel) {
     to.push_back({name, "", reinterpret_cast<const void*>(kernel), threads, 0});
@@ -212,6 +247,9 @@ void add_arithmetic_functions(Functions& to) {
   add("cuda_exp_f64", exponentials<Exponential::f64>);
   add("cuda_exp_f32", exponentials<Exponential::f32>);
   add("cuda_exp_fast", exponentials<Exponential::fast>);
+  add("cuda_rsqrt_divide", inverse_roots<InverseRoot::divide>);
+  add("cuda_rsqrt", inverse_roots<InverseRoot::intrinsic>);
+  add("cuda_rsqrt_fast", inverse_roots<InverseRoot::fast>);
 }
 
 }  // namespace tessera::inline v1::memory

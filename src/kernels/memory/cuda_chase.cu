@@ -1,7 +1,7 @@
 // Pointer chases by one thread through each memory of a GPU: the latency of its levels (as the
 // microbenchmarks of Wong et al. 2010, and Mei and Chu 2017).
 
-#include "kernels/memory/cuda_probe.cuh"
+#include "kernels/memory/cuda_texture.cuh"
 
 namespace tessera::inline v1::memory {
 namespace {
@@ -26,6 +26,12 @@ __global__ void __launch_bounds__(threads)
   follow([=](DeviceWord at) { return __ldca(cycle + at); }, steps, end);  // by way of L1
 }
 
+/// Words `apart` words from each other are the numbers of the next ones, read by way of L2.
+__global__ void __launch_bounds__(threads)
+    chase_pages(const DeviceWord* pages, index_t apart, int steps, DeviceWord* end) {
+  follow([=](DeviceWord at) { return __ldcg(pages + at * apart); }, steps, end);
+}
+
 __global__ void __launch_bounds__(threads)
     chase_texture(cudaTextureObject_t cycle, int steps, DeviceWord* end) {
   follow([=](DeviceWord at) { return tex1Dfetch<DeviceWord>(cycle, static_cast<int>(at)); }, steps,
@@ -44,39 +50,11 @@ __global__ void __launch_bounds__(threads)
   follow([](DeviceWord at) { return mine[at]; }, steps, end);
 }
 
-/// The cycle of a linear texture.
-class Texture {
- public:
-  explicit Texture(const DeviceWords& words) {
-    cudaResourceDesc resource{};
-    resource.resType = cudaResourceTypeLinear;
-    resource.res.linear.devPtr = words.data();
-    resource.res.linear.desc = cudaCreateChannelDesc<DeviceWord>();
-    resource.res.linear.sizeInBytes = byte_count(words.size());
-    cudaTextureDesc reading{};
-    reading.readMode = cudaReadModeElementType;
-    cuda::check(cudaCreateTextureObject(&object_, &resource, &reading, nullptr),
-                "cudaCreateTextureObject");
-  }
-  ~Texture() { cudaDestroyTextureObject(object_); }
-  Texture(const Texture&) = delete;
-  Texture& operator=(const Texture&) = delete;
-  [[nodiscard]] cudaTextureObject_t object() const { return object_; }
-
- private:
-  cudaTextureObject_t object_ = 0;
-};
-
+/// A chase through a cycle that the host knows.
 class Chase : public LaunchedProbe {
  public:
-  Chase(const DeviceWalk& walk, index_t stride)
-      : LaunchedProbe(1),
-        steps_(narrow<int>(walk.rounds)),
-        host_(cycle_of(walk.bytes / index_t{sizeof(DeviceWord)}, stride)),
-        cycle_(ssize(host_)),
-        end_(1) {
-    cuda::upload(cycle_.data(), host_.data(), host_.size());
-  }
+  Chase(const DeviceWalk& walk, std::vector<DeviceWord> host)
+      : LaunchedProbe(1), steps_(narrow<int>(walk.rounds)), host_(std::move(host)), end_(1) {}
   [[nodiscard]] DeviceCheck check() override {
     DeviceWord at = 0;
     for (int step = 0; step < steps_; ++step) at = host_[at];
@@ -86,7 +64,7 @@ class Chase : public LaunchedProbe {
 
  protected:
   virtual void run_kernel(cudaStream_t stream) = 0;
-  [[nodiscard]] const DeviceWords& cycle() const { return cycle_; }
+  [[nodiscard]] const std::vector<DeviceWord>& host() const { return host_; }
   [[nodiscard]] int steps() const { return steps_; }
   [[nodiscard]] DeviceWord* end() const { return end_.data(); }
 
@@ -100,14 +78,29 @@ class Chase : public LaunchedProbe {
 
   int steps_;
   std::vector<DeviceWord> host_;
-  DeviceWords cycle_, end_;
+  DeviceWords end_;
+};
+
+/// A chase whose cycle is dense on the device: words are the places of the next ones.
+class DenseChase : public Chase {
+ public:
+  DenseChase(const DeviceWalk& walk, index_t stride)
+      : Chase(walk, cycle_of(word_count(walk), stride)), cycle_(ssize(host())) {
+    cuda::upload(cycle_.data(), host().data(), host().size());
+  }
+
+ protected:
+  [[nodiscard]] const DeviceWords& cycle() const { return cycle_; }
+
+ private:
+  DeviceWords cycle_;
 };
 
 constexpr index_t line_words = 32;
 
-class Global final : public Chase {
+class Global final : public DenseChase {
  public:
-  explicit Global(const DeviceWalk& walk) : Chase(walk, line_words) {}
+  explicit Global(const DeviceWalk& walk) : DenseChase(walk, line_words) {}
 
  private:
   void run_kernel(cudaStream_t stream) override {
@@ -115,20 +108,41 @@ class Global final : public Chase {
   }
 };
 
-class Textured final : public Chase {
+/// A word a page: the host stores the few links only.
+class Pages final : public Chase {
  public:
-  explicit Textured(const DeviceWalk& walk) : Chase(walk, line_words), texture_(cycle()) {}
+  explicit Pages(const DeviceWalk& walk)
+      : Chase(walk, cycle_of(std::max<index_t>(1, walk.bytes / walk.page), 1)),
+        apart_(walk.page / index_t{sizeof(DeviceWord)}),
+        pages_(apart_ * ssize(host())) {
+    cuda::check(cudaMemcpy2D(pages_.data(), byte_count(apart_), host().data(), byte_count(1),
+                             byte_count(1), host().size(), cudaMemcpyHostToDevice),
+                "cudaMemcpy2D");
+    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
+
+ private:
+  void run_kernel(cudaStream_t stream) override {
+    chase_pages<<<1, threads, 0, stream>>>(pages_.data(), apart_, steps(), end());
+  }
+  index_t apart_;
+  DeviceWords pages_;
+};
+
+class Textured final : public DenseChase {
+ public:
+  explicit Textured(const DeviceWalk& walk) : DenseChase(walk, line_words), texture_(cycle()) {}
 
  private:
   void run_kernel(cudaStream_t stream) override {
     chase_texture<<<1, threads, 0, stream>>>(texture_.object(), steps(), end());
   }
-  Texture texture_;
+  Texture<DeviceWord> texture_;
 };
 
-class Constant final : public Chase {
+class Constant final : public DenseChase {
  public:
-  explicit Constant(const DeviceWalk& walk) : Chase(walk, line_words / 2) {
+  explicit Constant(const DeviceWalk& walk) : DenseChase(walk, line_words / 2) {
     cuda::check(cudaMemcpyToSymbol(constant_cycle, cycle().data(), byte_count(cycle().size()), 0,
                                    cudaMemcpyDeviceToDevice),
                 "cudaMemcpyToSymbol");
@@ -140,9 +154,9 @@ class Constant final : public Chase {
   }
 };
 
-class Shared final : public Chase {
+class Shared final : public DenseChase {
  public:
-  explicit Shared(const DeviceWalk& walk) : Chase(walk, 1) {}
+  explicit Shared(const DeviceWalk& walk) : DenseChase(walk, 1) {}
 
  private:
   void run_kernel(cudaStream_t stream) override {
@@ -155,6 +169,9 @@ class Shared final : public Chase {
 
 std::unique_ptr<DeviceProbe> cuda_chase(const DeviceWalk& walk) {
   return std::make_unique<Global>(walk);
+}
+std::unique_ptr<DeviceProbe> cuda_chase_pages(const DeviceWalk& walk) {
+  return std::make_unique<Pages>(walk);
 }
 std::unique_ptr<DeviceProbe> cuda_chase_texture(const DeviceWalk& walk) {
   return std::make_unique<Textured>(walk);
@@ -171,6 +188,7 @@ void add_chase_functions(Functions& to) {
     to.push_back({name, "", reinterpret_cast<const void*>(kernel), threads, 0});
   };
   add("cuda_chase", chase_global);
+  add("cuda_chase_pages", chase_pages);
   add("cuda_chase_texture", chase_texture);
   add("cuda_chase_constant", chase_constant);
   add("cuda_chase_shared", chase_shared);

@@ -42,7 +42,7 @@ class Copy : public LaunchedProbe {
  public:
   Copy(const DeviceWalk& walk, index_t offset, index_t stride)
       : LaunchedProbe(walk.rounds),
-        n_(walk.bytes / static_cast<index_t>(sizeof(DeviceWord)) + offset),
+        n_(word_count(walk) + offset),
         offset_(offset),
         stride_(stride),
         count_(ceil_div(n_ - offset, stride)),
@@ -119,12 +119,7 @@ class SharedStride final : public LaunchedProbe {
       : LaunchedProbe(1), walk_(walk), threads_(threads_of(walk, threads)), sums_(threads_) {}
   [[nodiscard]] DeviceCheck check() override {
     const auto got = to_host(sums_.data(), threads_);
-    DeviceWord right[32];
-    for (index_t lane = 0; lane < 32; ++lane)
-      right[lane] = shared_sum(lane, walk_.lane_stride, walk_.rounds);
-    index_t wrong = 0;
-    for (index_t i = 0; i < threads_; ++i) wrong += got[i] == right[i % 32] ? 0 : 1;
-    return exact(wrong, threads_);
+    return exact(wrong_lane_sums(got.data(), threads_, walk_.lane_stride, walk_.rounds), threads_);
   }
   [[nodiscard]] double work() const override {
     return 16.0 * static_cast<double>(byte_count(threads_)) * static_cast<double>(walk_.rounds);

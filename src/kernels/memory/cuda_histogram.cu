@@ -49,7 +49,7 @@ class Histogram final : public LaunchedProbe {
  public:
   Histogram(const DeviceWalk& walk, Bins bins_in)
       : LaunchedProbe(walk.rounds),
-        n_(walk.bytes / static_cast<index_t>(sizeof(DeviceWord))),
+        n_(word_count(walk)),
         bins_(walk.bins),
         bins_in_(bins_in),
         words_(words_on_device(n_)),

@@ -22,6 +22,10 @@ inline std::size_t byte_count(index_t words) {
   return static_cast<std::size_t>(words) * sizeof(DeviceWord);
 }
 
+inline index_t word_count(const DeviceWalk& walk) {
+  return walk.bytes / static_cast<index_t>(sizeof(DeviceWord));
+}
+
 inline unsigned blocks_for(index_t items, index_t per_block) {
   return narrow<unsigned>(std::max<index_t>(1, ceil_div(items, per_block)));
 }
@@ -29,7 +33,7 @@ inline unsigned blocks_for(index_t items, index_t per_block) {
 /// Returns the threads of a probe in registers: as the size says, otherwise four times as many as
 /// are resident on the device.
 inline index_t threads_of(const DeviceWalk& walk, index_t block) {
-  if (walk.bytes > 0) return round_up(walk.bytes / static_cast<index_t>(sizeof(DeviceWord)), block);
+  if (walk.bytes > 0) return round_up(word_count(walk), block);
   const machine::Gpu& gpu = this_gpu();
   return round_up(index_t{4} * gpu.multiprocessors * gpu.threads, block);
 }
@@ -40,12 +44,17 @@ static __global__ void fill_kernel(DeviceWord* to, index_t n) {
     to[i] = word_at(i);
 }
 
+/// Sets words[i] = word_at(i); finished on return.
+inline void fill(const DeviceWords& words) {
+  fill_kernel<<<blocks_for(words.size(), 1 << 14), 256>>>(words.data(), words.size());
+  cuda::check(cudaGetLastError(), "fill kernel");
+  cuda::check(cudaDeviceSynchronize(), "fill kernel");
+}
+
 /// Returns word_at(0) ... word_at(n - 1) on the device.
 inline DeviceWords words_on_device(index_t n) {
   DeviceWords words(n);
-  fill_kernel<<<blocks_for(n, 1 << 14), 256>>>(words.data(), n);
-  cuda::check(cudaGetLastError(), "fill kernel");
-  cuda::check(cudaDeviceSynchronize(), "fill kernel");
+  fill(words);
   return words;
 }
 
@@ -60,7 +69,8 @@ machine::Buffer<T> to_host(const T* device, index_t count) {
 
 /// Returns the check of an exact result: the ratio of wrong to all.
 inline DeviceCheck exact(index_t wrong, index_t all) {
-  return {"exact", static_cast<double>(wrong) / static_cast<double>(std::max<index_t>(1, all)), 0};
+  const double share = static_cast<double>(wrong) / static_cast<double>(std::max<index_t>(1, all));
+  return {"exact", share, 0, wrong};
 }
 
 /// A probe whose run is a sequence of launches.

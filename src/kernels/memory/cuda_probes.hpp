@@ -13,6 +13,15 @@ using Maker = std::unique_ptr<DeviceProbe> (*)(const DeviceWalk&);
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_copy_stride(const DeviceWalk& walk);
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_shared_stride(const DeviceWalk& walk);
 
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_increment(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_add(const DeviceWalk& walk);
+enum class Reversal { direct, static_shared, dynamic_shared, race };
+template <Reversal kind>
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_reverse(const DeviceWalk& walk);
+
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_read_constant(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_read_texture(const DeviceWalk& walk);
+
 /// The optimisation steps of Harris (2007), in order.
 enum class ReduceStep { interleaved, sequential, first_add, shuffle };
 template <ReduceStep step>
@@ -34,6 +43,7 @@ struct StreamTuning {
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_chase_texture(const DeviceWalk& walk);
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_chase_constant(const DeviceWalk& walk);
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_chase_shared(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_chase_pages(const DeviceWalk& walk);
 
 enum class HostMemory { pageable, pinned, managed };
 enum class Direction { to_device, from_device };
@@ -51,6 +61,30 @@ template <class T>
 enum class Exponential { f64, f32, fast };
 template <Exponential kind>
 [[nodiscard]] std::unique_ptr<DeviceProbe> cuda_exp(const DeviceWalk& walk);
+enum class InverseRoot { divide, intrinsic, fast };
+template <InverseRoot kind>
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_rsqrt(const DeviceWalk& walk);
+
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_barrier_block(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_barrier_grid(const DeviceWalk& walk);
+
+/// The steps of the transposition ladder (kernels/transpose/cuda.hpp), and launches of the naive
+/// one that use few blocks or small tiles.
+enum class Transposing {
+  copy,
+  copy_shared,
+  naive,
+  coalesced,
+  conflict_free,
+  fine_grained,
+  coarse_grained,
+  diagonal,
+  one_block,
+  row_a_block,
+  tiles_of_16
+};
+template <Transposing way>
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_transpose(const DeviceWalk& walk);
 
 // Append the device functions of each file.
 using Functions = std::vector<machine::DeviceFunction>;
@@ -61,5 +95,10 @@ void add_transfer_functions(Functions& to);
 void add_arithmetic_functions(Functions& to);
 void add_divergence_functions(Functions& to);
 void add_chase_functions(Functions& to);
+void add_element_functions(Functions& to);
+void add_barrier_functions(Functions& to);
+void add_readonly_functions(Functions& to);
+void add_stream_functions(Functions& to);
+void add_transpose_functions(Functions& to);
 
 }  // namespace tessera::inline v1::memory

@@ -49,7 +49,7 @@ class StepwiseReduction final : public LaunchedProbe {
  public:
   explicit StepwiseReduction(const DeviceWalk& walk)
       : LaunchedProbe(walk.rounds),
-        n_(walk.bytes / static_cast<index_t>(sizeof(DeviceWord))),
+        n_(word_count(walk)),
         words_(words_on_device(n_)),
         partial_{DeviceWords(ceil_div(n_, words_of<step>)),
                  DeviceWords(ceil_div(ceil_div(n_, words_of<step>), words_of<step>))} {}
@@ -128,7 +128,7 @@ class StreamedSum final : public LaunchedProbe {
  public:
   StreamedSum(const DeviceWalk& walk, const StreamTuning& tuning, Sums sums)
       : LaunchedProbe(walk.rounds),
-        n_(walk.bytes / static_cast<index_t>(sizeof(DeviceWord))),
+        n_(word_count(walk)),
         tuning_(tuning),
         sums_of_(sums),
         words_(words_on_device(n_)) {

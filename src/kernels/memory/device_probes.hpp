@@ -2,6 +2,7 @@
 // Probes of a GPU: small kernels that show the cost of one property or a peak rate. Every build
 // lists their names; they run in builds with CUDA on machines with a device.
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +23,16 @@ struct DeviceWalk {
   index_t bins = -1;         ///< of a histogram
   index_t ways = -1;         ///< branches that the threads of a warp take
   index_t streams = -1;      ///< streams that share the pieces of a transfer
+  index_t issue = -1;        ///< order in which these are issued: an Issue
+  index_t host_rounds = -1;  ///< steps that the host computes meanwhile
+  index_t page = -1;         ///< bytes between the loads of a chase
+  index_t passes = -1;       ///< of the loop inside a kernel
+};
+
+/// The order in which the stages of a group of pieces, one of each stream, are issued.
+enum class Issue {
+  depth,   ///< all stages of a piece, then those of the next
+  breadth  ///< a stage of all pieces, then the next stage
 };
 
 /// A parameter of some probes only.
@@ -31,6 +42,7 @@ struct DeviceParameter {
   DeviceMember member;
   index_t low, high;
   const char* help;
+  std::array<const char*, 2> words{};  ///< of the values from 0 on; nullptr: numbers
 };
 [[nodiscard]] std::span<const DeviceParameter> device_parameters();
 
@@ -44,6 +56,7 @@ struct DeviceSpan {
 struct DeviceCheck {
   const char* method;
   double ratio, tolerance;  ///< correct unless !(ratio <= tolerance)
+  index_t wrong = 0;        ///< elements, where all are compared
 };
 
 /// A probe with its data on the current device.
@@ -62,6 +75,9 @@ class DeviceProbe {
   [[nodiscard]] virtual std::vector<DeviceSpan> spans() const { return {}; }  ///< of the last run
 };
 
+/// What a probe's result is worth: checked, or counted because its threads race on purpose.
+enum class Result { checked, races };
+
 struct DeviceProbeVariant : VariantInfo {
   const char* units;       ///< "GB/s" (bytes read plus bytes written), "GFLOP/s", ...
   const char* ceiling;     ///< the ceiling of the machine to compare with; "" for none
@@ -69,6 +85,7 @@ struct DeviceProbeVariant : VariantInfo {
   int host_arrays;         ///< arrays on the host, including those of a check
   DeviceWalk usual;        ///< the supported parameters with their defaults
   index_t most_bytes = 0;  ///< 0: as much as fits
+  Result result = Result::checked;
 };
 
 [[nodiscard]] std::span<const DeviceProbeVariant> device_probes();

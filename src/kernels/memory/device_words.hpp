@@ -69,10 +69,25 @@ struct Chains {
 // Fills data on the host, with all threads.
 
 void fill_words(DeviceWord* to, index_t n);
+/// Sets words[i] = step^rounds (words[i]) with the step of branch 0.
+void walk_words(DeviceWord* words, index_t n, index_t rounds);
 /// Returns how many of to[0:n] are not word_at(i) where i is offset + j stride for a j in [0,
 /// count), or not untouched elsewhere.
 [[nodiscard]] index_t wrong_copies(const DeviceWord* to, index_t n, index_t offset, index_t stride,
                                    index_t count);
+/// Returns how many of got[0:n] are not word_at(i) + times.
+[[nodiscard]] index_t wrong_increments(const DeviceWord* got, index_t n, index_t times);
+/// Returns how many of got[0:n] are not word_at(i) + word_at(n + i).
+[[nodiscard]] index_t wrong_sums(const DeviceWord* got, index_t n);
+/// Returns how many of got[0:n] are not word_at(n - 1 - i).
+[[nodiscard]] index_t wrong_reversals(const DeviceWord* got, index_t n);
+
+/// What a kernel does with a matrix, by tiles of 32 x 32.
+enum class Moves { nothing, inside_tiles, tiles, all };
+/// Returns how many elements of to[0:edge, 0:edge] are not those of a matrix of word_at(0) ... by
+/// rows whose elements were transposed inside their tiles, by whole tiles, or both. Precondition:
+/// edge is a multiple of 32.
+[[nodiscard]] index_t wrong_moves(const DeviceWord* to, index_t edge, Moves moves);
 [[nodiscard]] DeviceWord sum_of_words(
     index_t n);  ///< of word_at(0) ... word_at(n - 1), modulo 2^32
 [[nodiscard]] DeviceWord sum(const DeviceWord* words, index_t n);
@@ -84,10 +99,15 @@ void fill_words(DeviceWord* to, index_t n);
 /// Returns the sum of a thread of `lane` from shared memory, 16 words per round
 /// (cuda_shared_stride).
 [[nodiscard]] DeviceWord shared_sum(index_t lane, index_t stride, index_t rounds);
+/// Returns how many of got[0:n] are not the sum of their lane.
+[[nodiscard]] index_t wrong_lane_sums(const DeviceWord* got, index_t n, index_t stride,
+                                      index_t rounds);
 /// Returns out[i] of the fma probes.
 template <class T>
 [[nodiscard]] T fma_result(index_t i, index_t rounds);
 /// Returns out[i] of the exponential probes, in double precision.
 [[nodiscard]] double exp_result(index_t i, index_t rounds);
+/// Returns out[i] of the probes of inverse square roots, x -> weight / sqrt(x), likewise.
+[[nodiscard]] double rsqrt_result(index_t i, index_t rounds);
 
 }  // namespace tessera::inline v1::memory

@@ -95,6 +95,21 @@ struct OnDevice {
   std::string units;  ///< "ns" a load, "GB/s"
 };
 
+/// Dependent loads on a GPU, one a page, and as many of lines that lie side by side: what the page
+/// table adds.
+struct PagesOnDevice {
+  index_t page;  ///< bytes
+  index_t pages;
+  double of_pages, of_lines;  ///< seconds a load
+};
+
+/// The cost of waiting on a GPU.
+struct WaitOnDevice {
+  std::string what;  ///< "barrier of a block", "barrier of a grid", "launch of a kernel"
+  index_t threads;
+  double seconds;
+};
+
 struct Atlas {
   double cycle = 0;       ///< seconds
   index_t largest = 0;    ///< bytes of the largest working set
@@ -107,6 +122,8 @@ struct Atlas {
   std::vector<Remote> remotes;
   std::vector<Message> messages;
   std::vector<OnDevice> on_device;
+  std::vector<PagesOnDevice> gpu_pages;
+  std::vector<WaitOnDevice> gpu_waits;
   std::vector<std::string> absent;  ///< sentences: what was not measured, and why
 
   [[nodiscard]] std::vector<Chased> of(Chased::Kind kind) const;

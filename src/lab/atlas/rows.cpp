@@ -75,6 +75,18 @@ Row remote_row(const Remote& one) {
           {"median", ns(one.seconds.median), "ns"}};
 }
 
+Row gpu_page_row(const PagesOnDevice& one) {
+  return {{"page", one.page, "B"},
+          {"pages", one.pages},
+          {"bytes", one.page * one.pages, "B"},
+          {"latency", ns(one.of_pages), "ns"},
+          {"of_lines", ns(one.of_lines), "ns"}};
+}
+
+Row gpu_wait_row(const WaitOnDevice& one) {
+  return {{"what", one.what}, {"threads", one.threads}, {"time", ns(one.seconds), "ns"}};
+}
+
 Row message_row(const Message& one) {
   return {{"from", index_t{one.from}},
           {"to", index_t{one.to}},
@@ -97,7 +109,9 @@ std::vector<TableRows> tables_of(const Atlas& atlas) {
       table(schema::atlas_pairs, atlas.pairs, pair_row),
       table(schema::atlas_operations, atlas.operations, operation_row),
       table(schema::atlas_remotes, atlas.remotes, remote_row),
-      table(schema::atlas_messages, atlas.messages, message_row)};
+      table(schema::atlas_messages, atlas.messages, message_row),
+      table(schema::atlas_gpu_pages, atlas.gpu_pages, gpu_page_row),
+      table(schema::atlas_gpu_waits, atlas.gpu_waits, gpu_wait_row)};
   for (const auto& [units, latency] : {std::pair{"ns", true}, std::pair{"GB/s", false}}) {
     TableRows found{latency ? schema::atlas_gpu_chases : schema::atlas_gpu_rates, {}};
     for (const OnDevice& one : atlas.on_device)

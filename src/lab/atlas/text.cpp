@@ -162,6 +162,25 @@ std::string device_text(const Atlas& atlas, std::size_t columns) {
   return "\nmemories of the GPU: latency of a load; transfers\n" + table.within(columns);
 }
 
+std::string device_pages_text(const Atlas& atlas, std::size_t columns) {
+  if (atlas.gpu_pages.empty()) return {};
+  Table table({"pages", "reach", "ns", "ns of lines", "more"});
+  for (const PagesOnDevice& one : atlas.gpu_pages)
+    table.add({std::to_string(one.pages), human_bytes(one.pages * one.page), ns(one.of_pages),
+               ns(one.of_lines), ns(one.of_pages - one.of_lines)});
+  return fmt::format("\npages of the GPU: a load per {} against a load per line\n",
+                     human_bytes(atlas.gpu_pages.front().page)) +
+         table.within(columns);
+}
+
+std::string device_waits_text(const Atlas& atlas, std::size_t columns) {
+  if (atlas.gpu_waits.empty()) return {};
+  Table table({"GPU", "threads", "ns"});
+  for (const WaitOnDevice& one : atlas.gpu_waits)
+    table.add({one.what, std::to_string(one.threads), ns(one.seconds)});
+  return "\ncost of a barrier or launch on the GPU\n" + table.within(columns);
+}
+
 /// Returns a sentence about measurements that other processes disturbed.
 std::string noise_text(const Atlas& atlas) {
   constexpr double steady = 1.25;
@@ -204,7 +223,8 @@ std::string text_of(const Atlas& atlas, std::size_t columns) {
   std::string out = levels_text(atlas, columns) + reaches_text(atlas) + rates_text(atlas, columns) +
                     pairs_text(atlas) + operations_text(atlas, columns) +
                     remotes_text(atlas, columns) + messages_text(atlas, columns) +
-                    device_text(atlas, columns) + noise_text(atlas);
+                    device_text(atlas, columns) + device_pages_text(atlas, columns) +
+                    device_waits_text(atlas, columns) + noise_text(atlas);
   for (const std::string& sentence : atlas.absent) out += "absent: " + sentence + '\n';
   return out;
 }

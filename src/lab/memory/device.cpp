@@ -30,10 +30,17 @@ std::vector<std::string> named(const run::Parsed& parsed) {
   return kernels.front().empty() ? std::vector<std::string>{} : kernels;
 }
 
+/// Returns the value of a parameter; of one with words, the number of the word.
+index_t value_of(const Values& point, const DeviceParameter& p) {
+  if (p.words.front() == nullptr) return point.integer(p.name);
+  const auto* const found = std::find(p.words.begin(), p.words.end(), point.text(p.name));
+  return found - p.words.begin();
+}
+
 DeviceWalk walk_of(const Values& point) {
   DeviceWalk walk{.bytes = point.bytes("size"), .rounds = point.integer("rounds")};
   for (const DeviceParameter& p : memory::device_parameters()) {
-    if (point.has(p.name)) walk.*p.member = point.integer(p.name);
+    if (point.has(p.name)) walk.*p.member = value_of(point, p);
   }
   return completed(row_of(point.text("kernel")), walk);
 }
@@ -43,6 +50,34 @@ index_t device_bytes(const DeviceProbeVariant& row, const DeviceWalk& walk) {
   const index_t array = walk.bytes + 4 * std::max<index_t>(0, walk.offset);
   return checked_mul(std::max<index_t>(1, array), row.device_arrays,
                      "size of the arrays of a probe");
+}
+
+/// Returns whether a kernel of this run races: then wrong elements have a column.
+bool any_races(const run::Parsed& parsed) {
+  const auto kernels = named(parsed);
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [](const auto& name) { return row_of(name).result == memory::Result::races; });
+}
+
+/// Returns a column of the parameter as the walk has it.
+io::Cell column_of(const DeviceWalk& walk, const DeviceParameter& p) {
+  std::string column = p.name;
+  std::replace(column.begin(), column.end(), '-', '_');
+  const index_t value = walk.*p.member;
+  if (p.words.front() == nullptr) return {column, std::max<index_t>(0, value)};
+  return {column, std::string(value < 0 ? "" : p.words[static_cast<std::size_t>(value)])};
+}
+
+/// Checks the result; that of a race is not one to be right, so its wrong elements are counted.
+void check(const Values& point, const run::Parsed& parsed, memory::DeviceProbe& probe,
+           run::Measured& measured) {
+  const bool races = any_races(parsed);
+  if (point.flag("no-verify") && !races) return;
+  const mpi::PhaseScope scope(measured.once, "verify");
+  const memory::DeviceCheck found = probe.check();
+  if (races) measured.columns.push_back({"wrong", found.wrong});
+  if (row_of(point.text("kernel")).result == memory::Result::checked)
+    measured.verdict = run::Verdict{found.method, found.ratio, found.tolerance};
 }
 
 /// Returns the parameters of any of this run's kernels: all rows of a table have the same columns.
@@ -145,19 +180,12 @@ bool run_on_device(const mpi::Communicator& comm, const Values& point, const run
   measure(comm, point, *probe, measured);
   measured.columns = {
       {"kernel", std::string(row.name)}, {"size", walk.bytes, "B"}, {"rounds", walk.rounds}};
-  for (const DeviceParameter* p : columns_of(parsed)) {
-    std::string column = p->name;
-    std::replace(column.begin(), column.end(), '-', '_');
-    measured.columns.push_back({column, std::max<index_t>(0, walk.*p->member)});
-  }
+  for (const DeviceParameter* p : columns_of(parsed))
+    measured.columns.push_back(column_of(walk, *p));
   measured.work = probe->work();
   measured.rate_units = row.units;
   measured.ceiling = row.ceiling;
-  if (!point.flag("no-verify")) {
-    const mpi::PhaseScope scope(measured.once, "verify");
-    const memory::DeviceCheck check = probe->check();
-    measured.verdict = run::Verdict{check.method, check.ratio, check.tolerance};
-  }
+  check(point, parsed, *probe, measured);
   if (auto rows = timeline_of(*probe); !rows.empty())
     measured.tables.push_back({io::schema::device_timeline, std::move(rows)});
   session.record(point, measured);
