@@ -10,16 +10,17 @@ namespace lab = tessera::locality;
 
 std::vector<io::TableRows> run_point(const std::string& key, const run::Values& point) {
   if (locality::is_gpu_kernel(point.text("kernel"))) return locality::run_gpu(key, point);
-  constexpr index_t most_marks = 20000;  // maximum number of accesses drawn individually
   lab::AnalysisRequest request = locality::request_of(point);
   const index_t lines = point.has("diagram") ? point.integer("diagram") : 0;
-  lab::Diagram diagram(lines, request.line_bytes, most_marks);
+  lab::Diagram diagram(lines, request.line_bytes, locality::most_marks);
   if (lines > 0) request.others.push_back(&diagram);
   const lab::Analysis analysis = lab::analyse(request);
   locality::print(analysis, request.line_bytes);
   std::vector<io::TableRows> tables = locality::tables_of(key, analysis, request.line_bytes);
   if (lines > 0) {
-    for (io::TableRows& table : locality::tables_of(key, analysis, diagram, lines))
+    const locality::Drawn drawn{analysis.arrays, analysis.begins, analysis.bytes, lines,
+                                request.line_bytes};
+    for (io::TableRows& table : locality::tables_of(key, drawn, diagram))
       tables.push_back(std::move(table));
   }
   return tables;

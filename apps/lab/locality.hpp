@@ -2,6 +2,7 @@
 // Declarations shared by the files of the locality command.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "lab/locality/gpu.hpp"
 #include "lab/locality/kernels.hpp"
 #include "lab/paper/report.hpp"
+#include "lab/paper/steps.hpp"
 #include "run/options.hpp"
 
 namespace tessera::apps::locality {
@@ -39,11 +41,17 @@ void print(const tessera::locality::Analysis& analysis, index_t line_bytes);
                                                    const tessera::locality::Analysis& analysis,
                                                    index_t line_bytes);
 
-/// Returns the tables of its space-time diagram.
-[[nodiscard]] std::vector<io::TableRows> tables_of(const std::string& key,
-                                                   const tessera::locality::Analysis& analysis,
-                                                   const tessera::locality::Diagram& diagram,
-                                                   index_t lines);
+inline constexpr index_t most_marks = 20000;  ///< accesses that a diagram draws one by one
+
+/// The arrays of a space-time diagram and its cache.
+struct Drawn {
+  std::vector<std::string> arrays;
+  std::vector<index_t> begins, bytes;  ///< of the arrays, in the diagram's memory
+  index_t lines, line_bytes;
+};
+/// Returns the tables of a space-time diagram.
+[[nodiscard]] std::vector<io::TableRows> tables_of(const std::string& key, const Drawn& drawn,
+                                                   const tessera::locality::Diagram& diagram);
 
 [[nodiscard]] bool is_gpu_kernel(const std::string& kernel);
 /// Simulates and prints one point of a cuda_ kernel and returns its tables.
@@ -63,6 +71,9 @@ class OnPaper {
   void print() const;
 
  private:
+  /// Adds the rows of a point and returns its tables.
+  [[nodiscard]] std::vector<io::TableRows> add(const std::string& key, const paper::Report& report);
+
   Table requests_, bounds_;
   std::map<std::string, std::string> devices_;  ///< name -> what is said of it
   std::set<std::string> shown_;                 ///< settings of the rows

@@ -8,14 +8,15 @@ namespace schema = io::schema;
 
 namespace {
 
-io::TableRows arrays_of(const std::string& key, const lab::Analysis& a, index_t lines, bool exact) {
+io::TableRows arrays_of(const std::string& key, const Drawn& a, bool exact) {
   io::TableRows table{schema::arrays, {}};
   for (std::size_t i = 0; i < a.arrays.size(); ++i) {
     table.rows.push_back({{"point", key},
                           {"array", a.arrays[i]},
                           {"begin", a.begins[i], "B"},
                           {"bytes", a.bytes[i], "B"},
-                          {"cache_lines", lines},
+                          {"cache_lines", a.lines},
+                          {"line_bytes", a.line_bytes, "B"},
                           {"exact", index_t{exact}}});
   }
   return table;
@@ -23,8 +24,8 @@ io::TableRows arrays_of(const std::string& key, const lab::Analysis& a, index_t 
 
 }  // namespace
 
-std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis& a,
-                                     const lab::Diagram& diagram, index_t lines) {
+std::vector<io::TableRows> tables_of(const std::string& key, const Drawn& a,
+                                     const lab::Diagram& diagram) {
   io::TableRows marks{schema::marks, {}}, stays{schema::stays, {}}, density{schema::density, {}};
   if (diagram.exact()) {
     for (const lab::Mark& m : diagram.marks()) {
@@ -55,7 +56,7 @@ std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis
                               {"fetched", c.fetched}});
     }
   }
-  return {arrays_of(key, a, lines, diagram.exact()), marks, stays, density};
+  return {arrays_of(key, a, diagram.exact()), marks, stays, density};
 }
 
 }  // namespace tessera::apps::locality

@@ -181,6 +181,7 @@ run::OptionSet declare() {
        "tessera locality matmul --kernel cuda_column --type f32 --column-width 32,64",
        "tessera locality transpose --kernel recursive --diagram 128 --results l.h5",
        "tessera locality transpose --device paper:h100 --n 1024 --type f32",
+       "tessera locality matmul --kernel cuda_tiled --n 4 --tile 2 --diagram 8",
        "tessera report l.h5                              # miss curves and diagrams"});
   add_problem(set);
   add_caches(set);
@@ -188,7 +189,8 @@ run::OptionSet declare() {
   set.add({.name = "diagram",
            .kind = Kind::integer,
            .help = "Draw a space-time diagram with a cache of N lines. Up to 20000 accesses one by "
-                   "one, more as a density.",
+                   "one, more as a density. Kernels cuda_... run on paper, thread by thread; N "
+                   "segments of device memory.",
            .group = "Diagram",
            .axis = true,
            .low = 1,

@@ -159,6 +159,16 @@ std::vector<io::Row> array_rows(const std::string& key, const Report& r) {
   return rows;
 }
 
+Drawn drawn_by(const paper::Steps& steps, const run::Values& point) {
+  Drawn drawn{{}, {}, {}, point.integer("diagram"), steps.segment_bytes()};
+  for (const paper::Steps::Placed& one : steps.arrays()) {
+    drawn.arrays.push_back(one.array.name);
+    drawn.begins.push_back(one.begin);
+    drawn.bytes.push_back(one.array.bytes);
+  }
+  return drawn;
+}
+
 }  // namespace
 
 OnPaper::OnPaper()
@@ -168,7 +178,20 @@ OnPaper::OnPaper()
       settings_(settings.size()) {}
 
 std::vector<io::TableRows> OnPaper::run(const std::string& key, const run::Values& point) {
-  const Report r = paper::run(paper::parse_device(point.text("device")), paper_request(point));
+  const paper::PaperGpu gpu = paper::parse_device(point.text("device"));
+  std::optional<paper::Steps> steps;
+  if (point.has("diagram")) steps.emplace(point.integer("diagram"), gpu.segment_bytes, most_marks);
+  const Report r = paper::run(gpu, paper_request(point), steps ? &*steps : nullptr);
+  std::vector<io::TableRows> tables = add(key, r);
+  if (!steps) return tables;
+  fmt::print("{} {}, {}: block 0 of {}, thread by thread\n{}\n", r.request.problem.workload,
+             r.request.problem.kernel, size_of(r), r.meter.launch.blocks, steps->text());
+  for (io::TableRows& table : tables_of(key, drawn_by(*steps, point), steps->diagram()))
+    tables.push_back(std::move(table));
+  return tables;
+}
+
+std::vector<io::TableRows> OnPaper::add(const std::string& key, const Report& r) {
   const paper::Traffic loads = requests(r, Space::global, {Kind::load}),
                        stores = requests(r, Space::global, {Kind::store, Kind::atomic}),
                        from = requests(r, Space::shared, {Kind::load}),

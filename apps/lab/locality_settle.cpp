@@ -18,7 +18,7 @@ namespace {
 struct Concern {
   const char* option;
   const char* workloads;  ///< users, a blank around each; "": all
-  enum class Of { all, cpu, gpu, paper } kernels = Of::all;
+  enum class Of { all, cpu, gpu, paper, drawn } kernels = Of::all;
 };
 
 using Of = Concern::Of;
@@ -36,7 +36,7 @@ constexpr Concern concerns[] = {
     {"align", "", Of::cpu},
     {"sample", "", Of::cpu},
     {"ideal-limit", "", Of::cpu},
-    {"diagram", "", Of::cpu},
+    {"diagram", "", Of::drawn},
     {"gpu", "", Of::gpu},
     {"block", "", Of::gpu},
     {"offset", " memory ", Of::paper},
@@ -68,15 +68,18 @@ void refuse_idle(const run::Parsed& parsed) {
     require(takers.empty() || takers.find(" " + workload + " ") != takers.npos, ExitCode::usage,
             fmt::format("--{} ({}) applies to {}: the workload is {}; drop it", c.option, source,
                         join(split(std::string(trim(takers)), ' '), ", "), workload));
-    const bool looked_at = c.kernels == Of::all || (c.kernels == Of::paper ? on_paper
-                                                    : c.kernels == Of::gpu ? gpus > 0
-                                                                           : gpus < all);
+    const bool looked_at =
+        c.kernels == Of::all || (c.kernels == Of::paper   ? on_paper
+                                 : c.kernels == Of::gpu   ? gpus > 0
+                                 : c.kernels == Of::drawn ? on_paper || gpus < all
+                                                          : gpus < all);
     require(looked_at, ExitCode::usage,
             fmt::format("--{} ({}) applies to kernels of {} only; drop it or name one", c.option,
                         source,
-                        c.kernels == Of::cpu   ? "the CPU"
-                        : c.kernels == Of::gpu ? "a GPU (cuda_...)"
-                                               : "--device paper"));
+                        c.kernels == Of::cpu     ? "the CPU"
+                        : c.kernels == Of::gpu   ? "a GPU (cuda_...)"
+                        : c.kernels == Of::drawn ? "the CPU and --device paper"
+                                                 : "--device paper"));
   }
 }
 
@@ -127,11 +130,20 @@ void require_names(const std::string& workload, const run::Parsed& parsed) {
   }
 }
 
+/// Returns whether the request asks for diagrams of CUDA kernels alone: they are drawn on paper.
+bool draws_gpu_kernels(const run::Parsed& parsed) {
+  const std::vector<std::string>& kernels = parsed.lists.at("kernel");
+  return !is_on_paper(parsed) && parsed.sources.at("diagram") != "default" &&
+         parsed.sources.at("gpu") == "default" &&
+         std::all_of(kernels.begin(), kernels.end(), is_gpu_kernel);
+}
+
 /// Sets the defaults that depend on the workload and on where it runs.
 void settle_defaults(const std::string& workload, run::Parsed& parsed) {
   std::vector<std::string>& device = parsed.lists.at("device");
   if (parsed.sources.at("device") == "environment" && !device.front().starts_with("paper"))
     device = {""};  // where other commands compute
+  if (draws_gpu_kernels(parsed)) device = {"paper"};
   const bool on_paper = is_on_paper(parsed);
   require(!kernels_of(workload, parsed).empty(), ExitCode::usage,
           fmt::format("{} has no kernels on paper; use matmul, transpose, stencil or memory",

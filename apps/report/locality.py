@@ -376,16 +376,21 @@ def pictures(points):
                                                          log_y=True),
                           3.3 + series.legend_height([*plain, "theorem", "ideal cache"]),
                           alt=said_lines(plain, "bytes of cache", "misses"))
-    for number, point in enumerate([p for p in points if len(p.rows("arrays").get("array", ()))],
-                                   1):
+    yield from diagrams(p for p in points if len(p.rows("arrays").get("array", ())))
+
+
+def diagrams(points, stem="diagram", line="line"):
+    """Yields the space-time diagram of every point; line: what its cache holds."""
+    for number, point in enumerate(points, 1):
         table = point.rows("arrays")
         elements = point.config["line_bytes"] // point.config["element_bytes"]
         lines = int(table["cache_lines"][0])
-        yield Picture(f"diagram_{number}_{point.config['workload']}_{point.config['kernel']}",
-                      f"{point.label}: {counted(point)} with a cache of {lines} lines "
+        yield Picture(f"{stem}_{number}_{point.config['workload']}_{point.config['kernel']}",
+                      f"{point.label}: {counted(point)} with a cache of {lines} {line}s "
                       f"({human_bytes(lines * int(point.config['line_bytes']))})",
-                      f"A line has {elements} elements. A row is a line, time runs to the right.",
+                      f"A {line} has {elements} elements. A row is a {line}, time runs to the "
+                      f"right.",
                       lambda axes, p=point: draw_diagram(axes, p), lambda p=point: diagram_text(p),
                       4.3, alt="arrays from top to bottom: " + ", ".join(
-                          f"{name} of {count} lines"
+                          f"{name} of {count} {line}s"
                           for name, (_, count, _) in array_rows(point)[0].items()))

@@ -2,6 +2,7 @@
 import h5py
 import numpy as np
 
+import locality
 import results
 import series
 import textplot
@@ -19,7 +20,7 @@ class Kernel:
 
     def __init__(self, key, row, arrays, title, run):
         self.key, self.row, self.arrays, self.title, self.run = key, row, arrays, title, run
-        self.workload = row["workload"]
+        self.workload, self.drawing = row["workload"], None
         choice = "" if row["choice"] in ("", "-") else f", {row['choice']}"
         self.label = f"{row['kernel']}{choice} on {row['device']}"
 
@@ -28,6 +29,16 @@ class Kernel:
         mine = [a for a in self.arrays if a["space"] == space and a["kind"] in kinds]
         asked = sum(a["requests"] for a in mine)
         return f"{sum(a[count] for a in mine) / asked:.2f}" if asked else "-"
+
+
+class Drawing(locality.Traced):
+    """The space-time diagram of a kernel on a GPU on paper."""
+
+    def __init__(self, kernel, tables, attributes):
+        arrays = tables["arrays"]
+        line = arrays["line_bytes"][arrays["point"] == kernel.key][0]
+        super().__init__(kernel.key, {"pad": 0, **kernel.row, "line_bytes": line}, tables,
+                         attributes, kernel.run)
 
 
 class Curves:
@@ -64,9 +75,13 @@ def read(path):
                 arrays = {}
                 for row in results.rows_of(group["paper_arrays"]):
                     arrays.setdefault(row["point"], []).append(row)
+                drawn = {name: results.columns(group[name])
+                         for name in ("arrays", "marks", "stays", "density") if name in group}
                 for row in results.rows_of(group["paper"]):
                     key = row["point"]
                     found[key] = Kernel(key, row, arrays.get(key, []), title, run)
+                    if key in drawn.get("arrays", {}).get("point", ()):
+                        found[key].drawing = Drawing(found[key], drawn, dict(group.attrs))
             if "occupancy" in group:
                 rows = results.rows_of(group["occupancy"])
                 if {row["curve"] for row in rows} == CURVES.keys():
@@ -234,3 +249,5 @@ def pictures(points):
                           lambda axes, p=one, c=curve: draw_curve(axes, p, c),
                           lambda p=one, c=curve: text_of(p, c), 2.8,
                           alt=said_lines({"occupancy": one.lines[curve]}, label, "%"))
+    yield from locality.diagrams((one.drawing for one in kernels(points) if one.drawing), "steps",
+                                 "segment")

@@ -172,7 +172,8 @@ class Locality(tessera.Case):
                             (("matmul", "--block", 64), "--block"),
                             (("matmul", "--kernel", "cuda_naive", "--cache", "4KiB"),
                              "--cache (flag) applies to kernels of the CPU"),
-                            (("matmul", "--kernel", "cuda_naive", "--diagram", 16), "--diagram"),
+                            (("matmul", "--kernel", "cuda_naive", "--gpu", "8:1KiB:1MiB:64",
+                              "--diagram", 16), "--diagram (flag) applies to kernels of the CPU"),
                             (("stencil", "--kernel", "cuda_naive", "--steps", 2), "--steps"),
                             (("matmul", "--type", "u64"), "not in u64")):
             with self.subTest(words):

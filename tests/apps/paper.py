@@ -87,6 +87,52 @@ class Paper(tessera.Case):
                            "cuda_divergence", "--ways", 7)["paper"]
         self.assertEqual([row["ways"] for row in rows], [32, 32, 1, 2, 7])
 
+    def test_a_tile_is_walked_thread_by_thread(self):
+        """Tiles of 2 x 2 of a product of 4 x 4: two loads, two stores to shared memory and four
+        loads from it a thread, twice, and one store."""
+        words = ("locality", "matmul", "--kernel", "cuda_tiled", "--n", 4, "--tile", 2, "--type",
+                 "f32", "--diagram", 8)
+        out = self.succeed(*words, environment={"COLUMNS": None}).out
+        self.assertIn("block 0 of 4, thread by thread\n", out)
+        for line in ("    1  load    a          0:[0,0]  1:[0,1]  2:[1,0]  3:[1,1]\n",
+                     "    4  store   tile of b  0:[0,0]  1:[0,1]  2:[1,0]  3:[1,1]\n"
+                     "          barrier\n",
+                     "    5  load    tile of a  0:[0,0]  1:[0,0]  2:[1,0]  3:[1,0]\n",
+                     "    6  load    tile of b  0:[0,0]  1:[0,1]  2:[0,0]  3:[0,1]\n",
+                     "    9  load    a          0:[0,2]  1:[0,3]  2:[1,2]  3:[1,3]\n",
+                     "   17  store   c          0:[0,0]  1:[0,1]  2:[1,0]  3:[1,1]\n"):
+            self.assertIn(line, out)
+        self.assertNotIn("   18  ", out)
+        tables = self.tables(*words)
+        marks = tables["marks"]
+        count = {array: sum(row["array"] == array for row in marks)
+                 for array in {row["array"] for row in marks}}
+        self.assertEqual(count, {"a": 32, "b": 32, "c": 16, "tile of a": 96, "tile of b": 96})
+        self.assertEqual({row["array"] for row in marks if row["fetched"]}, {"a", "b", "c"})
+        self.assertEqual(sum(row["fetched"] for row in marks), 6)  # segments of 32 bytes: all fit
+        arrays = {row["array"]: row for row in tables["arrays"]}
+        self.assertEqual(arrays["tile of a"]["begin"], 3 * 64)
+        self.assertEqual(arrays["c"]["line_bytes"], 32)
+
+    def test_diagrams_of_cuda_kernels(self):
+        for workload, kernel in (("matmul", "cuda_naive"), ("transpose", "cuda_naive"),
+                                 ("transpose", "cuda_conflict_free"), ("stencil", "cuda_naive")):
+            with self.subTest(workload, kernel=kernel):
+                out = self.succeed("locality", workload, "--kernel", kernel, "--n", 33,
+                                   "--diagram", 16, "--results", "d.h5", "--again").out
+                self.assertIn("thread by thread", out)
+                self.assertIn("...", out)  # more threads than a line has room for
+        self.succeed("locality", "transpose", "--device", "paper:a100", "--kernel", "cuda_diagonal",
+                     "--n", 64, "--diagram", 4, "--results", "d.h5")
+        with h5py.File(self.path("d.h5")) as file:
+            group = file["locality_0001"]
+            self.assertIn("marks", group)
+            self.assertEqual(set(group["arrays/line_bytes"][:]), {32})
+        result = self.run_tessera("report", "d.h5", "--text")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("fetches in", result.out)
+        self.assertIn("with a cache of 16 segments (512 B)", result.out)
+
     def test_own_gpus_and_what_is_wrong_with_them(self):
         self.write("mine.toml", OWN)
         row, = self.tables("locality", "transpose", "--device", "paper:mine.toml", "--kernel",

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "kernels/memory/device_words.hpp"
 #include "lab/paper/report.hpp"
+#include "lab/paper/steps.hpp"
 
 namespace tessera::paper {
 namespace {
@@ -364,6 +365,40 @@ TEST(Devices, AreReadByNameOrFromAFile) {
   EXPECT_EQ(parse_device("paper:v100").multiprocessor.threads, 2048);
   for (const char* wrong : {"gpu", "paper:", "paper:h10", "paper:none.toml"})
     EXPECT_THROW((void)parse_device(wrong), Error) << wrong;
+}
+
+TEST(Steps, WalkATileThreadByThread) {
+  Request r = request("matmul", "cuda_tiled", 4, 4);
+  r.problem.tile = 2;
+  Steps steps(8, 32, 20000);
+  const Report report = run(h100(), r, &steps);
+  EXPECT_EQ(report.meter.launch.blocks, 4);
+  EXPECT_EQ(report.meter.witness, nullptr);
+  const std::string text = steps.text();
+  for (const char* line :
+       {"    1  load    a          0:[0,0]  1:[0,1]  2:[1,0]  3:[1,1]\n",
+        "    4  store   tile of b  0:[0,0]  1:[0,1]  2:[1,0]  3:[1,1]\n          barrier\n",
+        "    5  load    tile of a  0:[0,0]  1:[0,0]  2:[1,0]  3:[1,0]\n",
+        "   10  load    b          0:[2,0]  1:[2,1]  2:[3,0]  3:[3,1]\n",
+        "   17  store   c          0:[0,0]  1:[0,1]  2:[1,0]  3:[1,1]\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
+  EXPECT_TRUE(text.ends_with("3:[1,1]\n")) << text;  // without a barrier
+  const auto& marks = steps.diagram().marks();
+  EXPECT_EQ(marks.size(), 272u);
+  std::set<std::string> fetched;
+  for (const locality::Mark& mark : marks)
+    if (mark.fetched) fetched.insert(steps.arrays()[mark.array].array.name);
+  EXPECT_EQ(fetched, (std::set<std::string>{"a", "b", "c"}));  // shared memory has no cache
+}
+
+TEST(Steps, OfManyThreadsAreCutShort) {
+  Request r = request("transpose", "cuda_conflict_free", 64, 64);
+  Steps steps(4, 32, 100);
+  (void)run(h100(), r, &steps);
+  EXPECT_FALSE(steps.diagram().exact());
+  const std::string text = steps.text();
+  EXPECT_NE(text.find("7:[0,7]  ...  31:[0,31]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("more instructions\n"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -21,9 +21,11 @@ void Diagram::take(std::span<const Access> accesses) {
     if (!access.is_touch()) continue;
     const std::uint64_t first = line_.of(access.address());
     const std::uint64_t last = line_.of(access.address() + access.bytes() - 1);
+    const bool cached =
+        std::find(left_out_.begin(), left_out_.end(), access.array()) == left_out_.end();
     bool fetched = false;
     for (std::uint64_t line = first; line <= last; ++line) {
-      const bool missed = touch(line, access.array());
+      const bool missed = cached && touch(line, access.array());
       count(line, access.array(), missed);
       fetched = fetched || missed;
     }

@@ -36,6 +36,8 @@ class Diagram final : public Sink {
   /// Simulates a cache of `lines` lines; records marks and stays for up to `most_marks` accesses.
   Diagram(index_t lines, index_t line_bytes, index_t most_marks);
   void take(std::span<const Access> accesses) override;
+  /// Draws the array without the cache: it is in another memory.
+  void leave_out(unsigned array) { left_out_.push_back(array); }
 
   [[nodiscard]] index_t accesses() const { return now_; }
   /// Returns whether every access is recorded.
@@ -62,6 +64,7 @@ class Diagram final : public Sink {
   LineSize line_;
   std::size_t room_;
   index_t most_marks_, now_ = 0;
+  std::vector<unsigned> left_out_;
   std::vector<Resident> cache_;  ///< most recent first
   std::vector<Mark> marks_;
   std::vector<Stay> evicted_;

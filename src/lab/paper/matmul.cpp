@@ -49,8 +49,8 @@ void run_one_element(Meter& meter, const Request& r) {
 template <class T>
 void tiled(Block& block, Product<T>& p, index_t tile) {
   const index_t pitch = tile + 1;
-  Array<T> a = block.shared<T>("tile of a", tile * pitch),
-           b = block.shared<T>("tile of b", tile * pitch);
+  Array<T> a = block.shared<T>("tile of a", tile * pitch, pitch),
+           b = block.shared<T>("tile of b", tile * pitch, pitch);
   const Cell corner = matmul::tile_corner(block.number(), p.n, tile);
   const auto x = [&](const Thread& t) { return t.number % tile; };
   const auto y = [&](const Thread& t) { return t.number / tile; };

@@ -83,14 +83,15 @@ Traffic& operator+=(Traffic& to, const Traffic& from) {
   return to;
 }
 
-std::size_t Meter::declare(const std::string& name, Space space, index_t element_bytes,
-                           index_t bytes) {
+std::size_t Meter::declare(const Declared& array) {
   for (std::size_t i = 0; i < arrays_.size(); ++i)
-    if (arrays_[i].name == name) return i;
-  arrays_.push_back({.name = name, .space = space, .element_bytes = element_bytes});
+    if (arrays_[i].name == array.name) return i;
+  if (witness != nullptr) witness->declared(arrays_.size(), array);
+  arrays_.push_back(
+      {.name = array.name, .space = array.space, .element_bytes = array.element_bytes});
   Touched touched;
-  if (space == Space::global) {
-    const auto segments = static_cast<std::size_t>(ceil_div(bytes, segment_));
+  if (array.space == Space::global) {
+    const auto segments = static_cast<std::size_t>(ceil_div(array.bytes, segment_));
     touched.loaded_by.assign(segments, -1);
     touched.stored.assign(segments, false);
   }
@@ -113,14 +114,15 @@ void Meter::touch(std::size_t array, Kind kind, index_t block, index_t segment) 
   by = block;
 }
 
-void Meter::access(std::size_t array, Kind kind, index_t block, const Addresses& at, Mask active,
-                   index_t bytes) {
+void Meter::access(const Instruction& request) {
+  const auto& [array, kind, block, first, at, active, bytes] = request;
   ArrayTraffic& to = arrays_[array];
   Traffic& traffic = to.by_kind[static_cast<std::size_t>(kind)];
   ++traffic.requests;
   traffic.lanes += std::popcount(active);
   ++instructions_;
   active_ += std::popcount(active);
+  if (witness != nullptr) witness->executed(request);
   if (to.space == Space::shared) {
     traffic.passes += passes_of(at, active, bytes, kind);
     return;

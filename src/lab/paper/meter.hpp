@@ -31,6 +31,38 @@ using Addresses = std::array<index_t, static_cast<std::size_t>(lanes)>;
 /// CUDA C++ Programming Guide, shared memory of compute capability 5.x).
 [[nodiscard]] index_t passes_of(const Addresses& at, Mask active, index_t element_bytes, Kind kind);
 
+/// An array as a kernel declares it.
+struct Declared {
+  std::string name;
+  Space space = Space::global;
+  index_t element_bytes = 0;
+  index_t bytes = 0;
+  index_t base = 0;  ///< address of the first element
+  index_t row = 0;   ///< elements of a row; 0: no rows
+};
+
+/// One instruction of a warp that touches memory.
+struct Instruction {
+  std::size_t array = 0;
+  Kind kind = Kind::load;
+  index_t block = 0, first = 0;  ///< first thread of the warp, in its block
+  Addresses at = {};
+  Mask active = 0;
+  index_t bytes = 0;  ///< per lane
+};
+
+/// Sees a kernel run, in order.
+class Witness {
+ public:
+  Witness() = default;
+  Witness(const Witness&) = delete;
+  Witness& operator=(const Witness&) = delete;
+  virtual ~Witness() = default;
+  virtual void declared(std::size_t number, const Declared& array) = 0;
+  virtual void executed(const Instruction& instruction) = 0;
+  virtual void barrier(index_t block) = 0;
+};
+
 /// Requests of one kind to one array.
 struct Traffic {
   index_t requests = 0;
@@ -68,17 +100,17 @@ class Meter {
  public:
   explicit Meter(index_t segment_bytes) : segment_(segment_bytes) {}
 
-  /// Returns the number of an array, declared by its name; bytes of a global one.
-  std::size_t declare(const std::string& name, Space space, index_t element_bytes, index_t bytes);
-  /// Counts a request for `bytes` per lane.
-  void access(std::size_t array, Kind kind, index_t block, const Addresses& at, Mask active,
-              index_t bytes);
+  /// Returns the number of an array; one that was declared by its name before keeps it.
+  std::size_t declare(const Declared& array);
+  /// Counts a request.
+  void access(const Instruction& request);
   /// Counts loads of a warp that are in flight together.
   void in_flight(index_t bytes);
   void operations(index_t count, Mask active);
   /// Counts a warp that has ended: the most paths its lanes took at a branch.
   void end_warp(index_t ways);
   Launch launch;
+  Witness* witness = nullptr;  ///< sees the kernel run; nullptr: none does
   /// Registers of a thread, in bytes: more than that it cannot have in flight.
   index_t thread_bytes = 4 * 255;
   /// Phases whose loads are in flight together: more than one for asynchronous copies.

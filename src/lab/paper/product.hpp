@@ -17,9 +17,9 @@ struct Product {
       : m(p.m),
         n(p.n),
         k(p.k),
-        a(global_array(meter, "a", numbers(m * k, 7))),
-        b(global_array(meter, "b", numbers(k * n, 5))),
-        c(global_array(meter, "c", std::vector<T>(static_cast<std::size_t>(m * n), T(-1)))) {}
+        a(global_array(meter, "a", numbers(m * k, 7), k)),
+        b(global_array(meter, "b", numbers(k * n, 5), n)),
+        c(global_array(meter, "c", std::vector<T>(static_cast<std::size_t>(m * n), T(-1)), n)) {}
 
   [[nodiscard]] static std::vector<T> numbers(index_t count, index_t modulus) {
     std::vector<T> values(static_cast<std::size_t>(count));

@@ -69,7 +69,7 @@ void check(const PaperGpu&, const Request& request) {
   if (kernel.check != nullptr) kernel.check(request);
 }
 
-Report run(const PaperGpu& gpu, const Request& request) {
+Report run(const PaperGpu& gpu, const Request& request, Witness* witness) {
   const Timer timer;
   check(gpu, request);
   const PaperKernel& kernel = kernel_of(request);
@@ -78,9 +78,11 @@ Report run(const PaperGpu& gpu, const Request& request) {
   r.request.multiprocessors = gpu.multiprocessors;
   r.gpu = gpu;
   r.meter = Meter(gpu.segment_bytes);
+  r.meter.witness = witness;
   r.registers = std::min(registers_of(kernel, request), gpu.multiprocessor.thread_registers);
   r.meter.thread_bytes = r.registers * static_cast<index_t>(sizeof(std::uint32_t));
   kernel.run(r.meter, r.request);
+  r.meter.witness = nullptr;
   r.residency = machine::residency(
       gpu.multiprocessor, {r.meter.launch.threads, r.registers, r.meter.launch.shared_bytes});
   r.resident_warps = resident_warps(r);

@@ -50,8 +50,9 @@ struct Report {
 ///   shared memory passes over those of the clocks of all multiprocessors
 ///   compute       operations over the peak of the type; idle lanes of a divergent warp take as
 ///                 long as busy ones
-/// Throws Error(usage) for requests that it does not support, Error(internal) for wrong results.
-[[nodiscard]] Report run(const PaperGpu& gpu, const Request& request);
+/// witness: sees the kernel run. Throws Error(usage) for requests that it does not support,
+/// Error(internal) for wrong results.
+[[nodiscard]] Report run(const PaperGpu& gpu, const Request& request, Witness* witness = nullptr);
 
 /// Throws Error(usage) as run() does, without running.
 void check(const PaperGpu& gpu, const Request& request);

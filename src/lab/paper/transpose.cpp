@@ -27,7 +27,7 @@ struct Matrix {
         cols(cols_),
         ld(machine::device_ld(cols_, sizeof(T))),
         array(global_array(meter, name,
-                           std::vector<T>(static_cast<std::size_t>(rows_ * ld), T(~T{0})))) {}
+                           std::vector<T>(static_cast<std::size_t>(rows_ * ld), T(~T{0})), ld)) {}
   [[nodiscard]] index_t at(index_t i, index_t j) const { return i * ld + j; }
   [[nodiscard]] T& operator()(index_t i, index_t j) {
     return array.values[static_cast<std::size_t>(at(i, j))];
@@ -97,7 +97,7 @@ void move_directly(Warp& warp, const Tile<T>& tile) {
 template <Step step, class T>
 void move_through(Block& block, const Tile<T>& tile) {
   constexpr index_t pitch = edge + (step == Step::copy_shared || step == Step::coalesced ? 0 : 1);
-  Array<T> shared = block.shared<T>("tile", edge * pitch);
+  Array<T> shared = block.shared<T>("tile", edge * pitch, pitch);
   const auto within = [](const Thread& t, std::size_t k) {
     return y_of(t) + static_cast<index_t>(k) * rows_at_once;
   };

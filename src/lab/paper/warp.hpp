@@ -41,12 +41,13 @@ struct Array {
   std::vector<T> values;
 };
 
-/// Returns an array in global memory, aligned to a page.
+/// Returns an array in global memory, aligned to a page. row: elements of its rows; 0: it has none.
 template <class T>
-[[nodiscard]] Array<T> global_array(Meter& meter, const std::string& name, std::vector<T> values) {
+[[nodiscard]] Array<T> global_array(Meter& meter, const std::string& name, std::vector<T> values,
+                                    index_t row = 0) {
   constexpr auto size = static_cast<index_t>(sizeof(T));
   const auto bytes = static_cast<index_t>(values.size()) * size;
-  return {meter.declare(name, Space::global, size, bytes), 0, std::move(values)};
+  return {meter.declare({name, Space::global, size, bytes, 0, row}), 0, std::move(values)};
 }
 
 class Warp {
@@ -180,7 +181,7 @@ class Warp {
       held_ += bytes;
       flight_ += pieces_of(addresses, active_, meter_->segment_bytes()) * meter_->segment_bytes();
     }
-    meter_->access(array.number, kind, block_, addresses, active_, bytes);
+    meter_->access({array.number, kind, block_, first_, addresses, active_, bytes});
   }
   template <class If>
   [[nodiscard]] Mask mask_of(const If& condition) const {
@@ -212,14 +213,14 @@ class Block {
   }
   [[nodiscard]] index_t number() const { return number_; }
 
-  /// Returns an array in shared memory, behind those before it.
+  /// Returns an array in shared memory, behind those before it. row: as of global_array.
   template <class T>
-  [[nodiscard]] Array<T> shared(const std::string& name, index_t elements) {
+  [[nodiscard]] Array<T> shared(const std::string& name, index_t elements, index_t row = 0) {
     constexpr auto size = static_cast<index_t>(sizeof(T));
     const index_t base = round_up(shared_, 16);
     shared_ = base + elements * size;
     meter_->launch.shared_bytes = std::max(meter_->launch.shared_bytes, shared_);
-    return {meter_->declare(name, Space::shared, size, 0), base,
+    return {meter_->declare({name, Space::shared, size, elements * size, base, row}), base,
             std::vector<T>(static_cast<std::size_t>(elements))};
   }
   /// Returns variables that live through several phases: one register of each warp.
@@ -235,6 +236,7 @@ class Block {
       f(warp);
       warp.arrive();
     }
+    if (meter_->witness != nullptr) meter_->witness->barrier(number_);
   }
   void end() {
     for (Warp& warp : warps_) warp.end();
