@@ -53,7 +53,10 @@ std::string ideal_at(const lab::Analysis& a, index_t lines) {
 }
 
 void print_curve(const lab::Analysis& a, index_t line_bytes) {
-  Table table({"cache", "lines", "LRU", "ideal", "LRU/ideal", "theorem", "LRU/theorem"});
+  std::vector<std::string> headings{"cache",     "lines",   "LRU",        "ideal",
+                                    "LRU/ideal", "theorem", "LRU/theorem"};
+  headings.insert(headings.end(), a.stages.begin(), a.stages.end());
+  Table table(std::move(headings));
   std::vector<index_t> sizes;
   for (index_t lines = 16; sizes.size() < 12; lines *= 4) {
     sizes.push_back(lines);
@@ -63,10 +66,16 @@ void print_curve(const lab::Analysis& a, index_t line_bytes) {
     const double lru = a.curve.misses(lines);
     const std::string ideal = ideal_at(a, lines);
     const double theorem = a.theorem ? a.fitted->predicted(*a.theorem, lines) : NAN;
-    table.add({human_bytes(lines * line_bytes), count(lines), count(lru), ideal,
-               ideal == "-" ? "-" : fmt::format("{:.2f}", lru / std::stod(ideal)),
-               std::isnan(theorem) ? "-" : count(theorem),
-               theorem > 0 ? fmt::format("{:.3f}", lru / theorem) : "-"});
+    std::vector<std::string> cells{
+        human_bytes(lines * line_bytes),
+        count(lines),
+        count(lru),
+        ideal,
+        ideal == "-" ? "-" : fmt::format("{:.2f}", lru / std::stod(ideal)),
+        std::isnan(theorem) ? "-" : count(theorem),
+        theorem > 0 ? fmt::format("{:.3f}", lru / theorem) : "-"};
+    for (const lab::MissCurve& stage : a.stage_curves) cells.push_back(count(stage.misses(lines)));
+    table.add(std::move(cells));
   }
   fmt::print("{}", table.within(terminal_columns()));
 }
@@ -209,6 +218,7 @@ std::vector<io::Row> curve_rows(const std::string& key, const lab::Analysis& a,
   };
   add("all", a.curve, true);
   for (std::size_t i = 0; i < a.arrays.size(); ++i) add(a.arrays[i], a.array_curves[i], false);
+  for (std::size_t i = 0; i < a.stages.size(); ++i) add(a.stages[i], a.stage_curves[i], false);
   return rows;
 }
 

@@ -135,6 +135,21 @@ class Locality(tessera.Case):
         for found in (compulsory + capacity)[mine][:6]:
             self.assertAlmostEqual(found, 2 * 20000 / 8, delta=50)  # both arrays once per level
 
+    def test_counting_sorts_have_stages(self):
+        self.succeed("locality", "sort", "--kernel", "counting,counting_bucketed", "--n", 20000,
+                     "--range", 4096, "--type", "u32", "--ideal-limit", 0, "--results", "l.h5")
+        point, array, lines, misses = self.columns("curves", "point", "array", "lines", "misses")
+        for kernel in set(point):
+            mine = point == kernel
+            stages = {name: misses[mine & (array == name)]
+                      for name in ("preprocessing", "sorting", "all")}
+            self.assertTrue((stages["preprocessing"] + stages["sorting"] == stages["all"]).all())
+            self.assertTrue((stages["preprocessing"] > 0).all())
+        # Survey and counting read the keys, 16 a line; the counters have 8 bytes each.
+        at = (point == sorted(set(point), key=len)[0]) & (array == "preprocessing") \
+            & (lines == 1024)
+        self.assertAlmostEqual(misses[at][0], 2 * 20000 / 16 + 4096 / 8, delta=30)
+
     def test_gpu_order(self):
         out = self.succeed("locality", "matmul", "--kernel", "cuda_tiled", "--n", 64, "--type",
                            "f32", "--results", "l.h5").out
@@ -144,9 +159,8 @@ class Locality(tessera.Case):
 
     def test_all_leaves_out_what_cannot_be_traced_and_says_so(self):
         out = self.succeed("locality", "sort", "--kernel", "all", "--n", 100, "--cache", "4KiB").out
-        self.assertIn("all but counting_bucketed: counting_bucketed is traced on pairs", out)
-        for kernel in ("std", "counting", "quicksort", "mergesort", "samplesort", "radix",
-                       "cache_oblivious"):
+        for kernel in ("std", "counting", "counting_bucketed", "quicksort", "mergesort",
+                       "samplesort", "radix", "cache_oblivious"):
             self.assertIn(f"sort {kernel} (scalar leaf)", out)
         out = self.succeed("locality", "sort", "--kernel", "all", "--n", 100, "--type", "pair").out
         self.assertIn("sort counting_bucketed (scalar leaf)", out)
@@ -154,7 +168,7 @@ class Locality(tessera.Case):
 
     def test_nothing_is_traced_where_a_later_point_cannot_be(self):
         for words in (("stencil", "--stencil", "box3x3,wave"),
-                      ("sort", "--kernel", "std,counting_bucketed"),
+                      ("sort", "--kernel", "std,radix", "--type", "pair"),
                       ("matmul", "--kernel", "naive,cuda_naive", "--block", "48"),
                       ("transpose", "--kernel", "naive,cache_oblivious", "--n", "8,4001")):
             result = self.fail_with(tessera.USAGE, "locality", *words)
@@ -282,7 +296,8 @@ class Locality(tessera.Case):
                             (("nothing",), "error: workload: unknown value 'nothing'"),
                             (("matmul", "--type", "pair"), "the workload sort"),
                             ((), "a workload is required"),
-                            (("sort", "--kernel", "counting_bucketed"), "--type pair"),
+                            (("sort", "--kernel", "radix", "--type", "pair"),
+                             "--type u32 or u64"),
                             (("matmul", "--kernel", "cuda_naive", "--gpu", "48"),
                              "not a GPU description"),
                             (("matmul", "--kernel", "cuda_naive", "--gpu", "1:0:0:32"),

@@ -16,11 +16,6 @@
 namespace tessera::inline v1::sort {
 namespace {
 
-constexpr std::uint64_t one_pass_range =
-    1 << 13;  // u32 counters: 32 KiB, most of a first-level cache
-constexpr index_t most_buckets = 1 << 12;
-constexpr index_t aimed_slots =
-    1 << 15;  // counters per bucket: 128 KiB, a part of a second-level cache
 constexpr index_t chunk_bytes = 1 << 10;
 constexpr index_t most_few = 1 << 16;  // keys of a bucket that is counted in 16 bits
 
@@ -145,9 +140,9 @@ class CountByBuckets {
   void sort() {
     const auto range = static_cast<index_t>(bounds_.high - bounds_.low);
     const bool keeps_counts = range <= block_.n;
-    plan_.divide_evenly(bounds_,
-                        std::clamp<index_t>(range / aimed_slots + 1, 4 * team(), most_buckets),
-                        block_.map);
+    plan_.divide_evenly(
+        bounds_, std::clamp<index_t>(range / aimed_slots + 1, 4 * team(), most_counted_buckets),
+        block_.map);
     distribute(keeps_counts ? block_.data : block_.scratch);
     place_.assign(static_cast<std::size_t>(plan_.buckets()) + 1, 0);
     for (index_t b = 0; b < plan_.buckets(); ++b) {

@@ -1,6 +1,7 @@
 #pragma once
 // Bucketed counting sort of pairs. A template for plain and traced pairs.
 
+#include "base/stages.hpp"
 #include "kernels/sort/distribute.hpp"
 
 namespace tessera::inline v1::sort {
@@ -11,10 +12,12 @@ void count_pairs(const Block<Item>& block, std::uint64_t low, std::uint64_t rang
   const int shift = std::max(bit_length(range) - 12, std::min(bit_length(range), 13));
   const index_t buckets = static_cast<index_t>(range >> shift) + 1;
   machine::Buffer<Like<Item, index_t>> begin(buckets + 1);
+  Stages<Item>::enter("preprocessing");
   distribute(
       block.data, block.scratch, block.n, buckets, begin.data(),
       [=](const Item& pair) { return static_cast<index_t>((key_of(pair) - low) >> shift); },
       [](const Item& pair) -> const Item& { return pair; });
+  Stages<Item>::enter("sorting");
   const index_t slots = index_t{1} << shift;
   machine::parallel_for(
       0, buckets, std::max<index_t>(1, buckets / (16 * team())), [&](index_t first, index_t last) {

@@ -18,6 +18,25 @@ Geometry with_random(Geometry g) {
   return g;
 }
 
+/// Simulates the accesses by stage of the kernel instead of by array.
+class ByStage final : public Sink {
+ public:
+  ByStage(const Tracer& tracer, index_t line_bytes, double rate)
+      : tracer_(&tracer), distances_({.line_bytes = line_bytes, .rate = rate}) {}
+  void take(std::span<const Access> accesses) override {
+    staged_.assign(accesses.begin(), accesses.end());
+    for (Access& access : staged_)
+      if (access.is_touch()) access = access.in_array(tracer_->stage());
+    distances_.take(staged_);
+  }
+  [[nodiscard]] MissCurve curve(unsigned stage) const { return distances_.curve(stage); }
+
+ private:
+  const Tracer* tracer_;
+  StackDistance distances_;
+  std::vector<Access> staged_;
+};
+
 /// Simulators of one run.
 struct Laboratory {
   StackDistance lru;
@@ -101,6 +120,8 @@ Analysis analyse(const AnalysisRequest& request) {
       request.alignment);  // after the caches are allocated: it reads the remaining memory
   lab.attach_to(tracer, request);
   for (Sink* other : request.others) tracer.attach(*other);
+  ByStage by_stage(tracer, request.line_bytes, a.rate);
+  if (kernel.has_stages) tracer.attach(by_stage);
   a.problem = kernel.run(tracer, request.problem);
   a.arrays = tracer.arrays();
   for (std::size_t i = 0; i < a.arrays.size(); ++i) {
@@ -112,6 +133,9 @@ Analysis analyse(const AnalysisRequest& request) {
   a.curve = lab.lru.curve();
   for (unsigned array = 0; array < a.arrays.size(); ++array)
     a.array_curves.push_back(lab.lru.curve(array));
+  a.stages = tracer.stages();
+  for (unsigned stage = 0; stage < a.stages.size(); ++stage)
+    a.stage_curves.push_back(by_stage.curve(stage));
   for (std::size_t c = 0; c < request.caches.size(); ++c) a.caches.push_back(report_of(lab, c, a));
   add_ideal(lab.trace, a);
   a.theorem = theorem_of(a.problem, request.line_bytes);

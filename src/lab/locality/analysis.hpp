@@ -38,6 +38,8 @@ struct Analysis {
   double rate = 1;  ///< fraction of lines followed
   MissCurve curve;
   std::vector<MissCurve> array_curves;
+  std::vector<std::string> stages;  ///< of the kernel, if it has some
+  std::vector<MissCurve> stage_curves;
   std::vector<CacheReport> caches;
   std::optional<Theorem> theorem;
   std::optional<Fit> fitted;

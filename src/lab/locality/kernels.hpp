@@ -24,6 +24,7 @@ struct TracedKernel {
   /// Throws Error(usage) for problems that the traced kernel does not support, as run() does;
   /// nullptr: supports all.
   void (*check)(const Problem& problem) = nullptr;
+  bool has_stages = false;  ///< enters stages, which are counted apart
 };
 
 [[nodiscard]] std::span<const TracedKernel> traced_kernels();

@@ -14,7 +14,7 @@
 #include "kernels/sort/host_sorts.hpp"
 #include "kernels/sort/radix.hpp"
 #include "lab/locality/kernels.hpp"
-#include "lab/locality/traced.hpp"
+#include "lab/locality/traced_stages.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -42,8 +42,62 @@ TESSERA_SURVEY(Pair)
 template <>
 void counting_bucketed(const Block<locality::Traced<Pair>>& block) {
   if (block.n < 2) return;
+  Stages<locality::Traced<Pair>>::enter("preprocessing");
   const Survey seen = survey(block);
   count_pairs(block, seen.min, seen.range());
+}
+
+namespace {
+
+/// The walk of counting_bucketed over keys, without vectors: buckets of adjacent keys, one if there
+/// are few possible keys, each counted in counters within a cache and written from them.
+template <class Key>
+void count_keys(const Block<locality::Traced<Key>>& block) {
+  using Item = locality::Traced<Key>;
+  if (block.n < 2) return;
+  Stages<Item>::enter("preprocessing");
+  const Survey seen = survey(block);
+  const auto range = static_cast<index_t>(seen.range());
+  const index_t buckets =
+      seen.range() < one_pass_range
+          ? 1
+          : std::clamp<index_t>(range / aimed_slots + 1, 4 * team(), most_counted_buckets);
+  const index_t slots = ceil_div(range + 1, buckets);
+  const auto slot = [&](const Item& key) {
+    return static_cast<index_t>(block.map.to_bits(key_of(key)) - seen.min);
+  };
+  machine::Buffer<Like<Item, index_t>> begin(buckets + 1);
+  begin[0] = 0;
+  begin[buckets] = block.n;
+  if (buckets > 1)
+    distribute(
+        block.data, block.scratch, block.n, buckets, begin.data(),
+        [&](const Item& key) { return slot(key) / slots; },
+        [](const Item& key) -> const Item& { return key; });
+  const Item* const from = buckets > 1 ? block.scratch : block.data;
+  Stages<Item>::enter("sorting");
+  machine::Buffer<Like<Item, std::uint32_t>> counts(slots);
+  Item* to = block.data;
+  for (index_t b = 0; b < buckets; ++b) {
+    std::fill(counts.begin(), counts.end(), 0u);
+    const index_t end = begin[b + 1];
+    for (index_t i = begin[b]; i < end; ++i) ++counts[slot(from[i]) - b * slots];
+    for (index_t s = 0; s < slots; ++s) {
+      const auto key = static_cast<Key>(seen.min + static_cast<std::uint64_t>(b * slots + s));
+      for (std::uint32_t left = counts[s]; left > 0; --left) *to++ = block.map.to_raw(key);
+    }
+  }
+}
+
+}  // namespace
+
+template <>
+void counting_bucketed(const Block<locality::Traced<std::uint32_t>>& block) {
+  count_keys(block);
+}
+template <>
+void counting_bucketed(const Block<locality::Traced<std::uint64_t>>& block) {
+  count_keys(block);
 }
 
 }  // namespace tessera::inline v1::sort
@@ -114,18 +168,13 @@ struct TracedSort {
   static void check(const Problem& p) {
     require(row.traces != sort::Traces::keys || p.element_bytes < 16, ExitCode::usage,
             fmt::format("{} is traced on keys only; use --type u32 or u64", row.name));
-    require(
-        row.traces != sort::Traces::pairs || p.element_bytes == 16, ExitCode::usage,
-        fmt::format("{} is traced on pairs only: the vector kernels of keys are not traced; use "
-                    "--type pair",
-                    row.name));
     if (counts) check_counted(p);
   }
   static Problem run(Tracer& tracer, const Problem& problem) {
     check(problem);
     const Problem p = counts ? counted(problem) : problem;
     if (p.element_bytes < 16) {
-      if constexpr (row.traces != sort::Traces::pairs) run_keys(tracer, p, row.sort);
+      run_keys(tracer, p, row.sort);
     } else {
       if constexpr (row.traces != sort::Traces::keys) run_as<Pair>(tracer, p, row.sort);
     }
@@ -167,8 +216,8 @@ Problem probe_quicksort(Tracer& tracer, const Problem& problem) {
 std::vector<TracedKernel> sort_kernels() {
   constexpr std::size_t sorts = std::tuple_size_v<decltype(sort::host_sorts)>;
   std::vector<TracedKernel> all = [&]<std::size_t... i>(std::index_sequence<i...>) {
-    return std::vector<TracedKernel>{
-        {"sort", TracedSort<i>::row.name, "scalar", TracedSort<i>::run, TracedSort<i>::check}...};
+    return std::vector<TracedKernel>{{"sort", TracedSort<i>::row.name, "scalar", TracedSort<i>::run,
+                                      TracedSort<i>::check, TracedSort<i>::counts}...};
   }
   (std::make_index_sequence<sorts>());
   all.push_back({"forkjoin", "quicksort", "scalar", probe_quicksort, check_probe});

@@ -124,6 +124,15 @@ void Tracer::release_workspace(void* data) noexcept {
   }
 }
 
+void Tracer::enter_stage(const char* name) {
+  if (current == nullptr || recorder.bytes == 0) return;
+  Tracer& t = *current;
+  t.flush();
+  const auto known = std::find(t.stages_.begin(), t.stages_.end(), name);
+  t.stage_ = static_cast<unsigned>(known - t.stages_.begin());
+  if (known == t.stages_.end()) t.stages_.emplace_back(name);
+}
+
 void Tracer::start() {
   recorder.bytes = reserved_;
   recorder.next = buffer_.data();

@@ -73,6 +73,13 @@ class Tracer {
   [[nodiscard]] std::uint64_t begin_of(std::size_t array) const { return begins_[array]; }
   [[nodiscard]] std::uint64_t bytes_of(std::size_t array) const { return bytes_[array]; }
 
+  /// Returns the stages of the kernel in the order in which it entered them.
+  [[nodiscard]] const std::vector<std::string>& stages() const { return stages_; }
+  /// Returns the number of the stage to which the accesses of a sink's take() belong.
+  [[nodiscard]] unsigned stage() const { return stage_; }
+  /// Ends the stage before. No effect where nothing is traced.
+  static void enter_stage(const char* name);
+
   // Allocation of Buffers of traced elements.
   [[nodiscard]] static void* allocate_workspace(index_t bytes);
   static void release_workspace(void* data) noexcept;
@@ -98,7 +105,8 @@ class Tracer {
   std::uint64_t used_ = 0;
   unsigned unit_bits_;  ///< of the units of addresses that belong to one array
   std::vector<std::uint8_t> array_of_unit_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_, stages_;
+  unsigned stage_ = 0;
   std::vector<std::uint64_t> begins_, bytes_;
   std::vector<TracedRange> workspace_;
   std::vector<Sink*> sinks_;
