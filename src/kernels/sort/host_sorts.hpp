@@ -8,7 +8,9 @@
 
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/cache_oblivious.hpp"
+#include "kernels/sort/heapsort.hpp"
 #include "kernels/sort/mergesort.hpp"
+#include "kernels/sort/odd_even.hpp"
 #include "kernels/sort/quicksort.hpp"
 #include "kernels/sort/samplesort.hpp"
 #include "kernels/sort/standard.hpp"
@@ -18,7 +20,7 @@ namespace tessera::inline v1::sort {
 inline constexpr std::uint64_t any_range = ~std::uint64_t{0};
 
 /// The items on which a sort can be traced.
-enum class Traces { keys_and_pairs, keys, pairs };
+enum class Traces { keys_and_pairs, keys };
 
 /// A sort of the CPU. `sort` is called with a Block of u32, u64 or Pair, or of their traced forms;
 /// it uses no memory proportional to n but the block's.
@@ -39,7 +41,7 @@ inline constexpr std::tuple host_sorts{
     HostSort{"std", "std::sort; one thread (reference)", SORT(standard)},
     HostSort{"counting", "counting sort; one thread (Seward 1954)", SORT(counting), counting_range},
     HostSort{"counting_bucketed", "counting sort in cache-sized buckets of adjacent keys",
-             SORT(counting_bucketed), counting_range, Traces::pairs},
+             SORT(counting_bucketed), counting_range},
     HostSort{"quicksort", "quicksort, parallel branchless partition (Edelkamp and Weiss 2016)",
              SORT(quicksort)},
     HostSort{"mergesort", "merge sort, parallel merges, stable (Cormen et al. 2009)",
@@ -49,6 +51,10 @@ inline constexpr std::tuple host_sorts{
              any_range, Traces::keys},
     HostSort{"cache_oblivious", "lazy funnelsort (Brodal and Fagerberg 2002)",
              SORT(cache_oblivious)},
+    HostSort{"heapsort", "heap sort, in place; one thread (Williams 1964)", SORT(heapsort)},
+    HostSort{"odd_even",
+             "odd-even transposition of 32 parts: neighbours merge (Baudet and Stevenson 1978)",
+             SORT(odd_even)},
 };
 #undef SORT
 
