@@ -9,7 +9,7 @@ import textplot
 from picture import Picture, said, said_lines
 
 TABLES = ("chases", "levels", "reaches", "rates", "pairs", "operations", "remotes", "messages",
-          "gpu_chases", "gpu_rates", "gpu_pages", "gpu_waits")
+          "gpu_chases", "gpu_rates", "gpu_pages", "gpu_waits", "roots")
 MOST_NAMED = 12  # units whose pairs have numbers in the map
 
 
@@ -257,6 +257,7 @@ def tables(atlases):
               for row in atlas.operations)]
         for heading, rows, columns in (
                 ("lines between cpus", atlas.pairs, ("unit", "other", "latency", "median")),
+                ("inverse square roots of floats", atlas.roots, ("root", "time", "error")),
                 ("memory of NUMA nodes", atlas.remotes, ("from", "to", "distance", "latency")),
                 ("messages", atlas.messages, ("from", "to", "bytes", "time", "bandwidth")),
                 ("latency of a GPU's memories, ns", atlas.gpu_chases,

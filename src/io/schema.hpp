@@ -96,6 +96,8 @@ inline constexpr const char* atlas_pairs =
     "atlas_pairs";  // a row is the way of a line between two processing units
 inline constexpr const char* atlas_operations =
     "atlas_operations";  // a row is the cost of one operation by a team of threads
+inline constexpr const char* atlas_roots =
+    "atlas_roots";  // a row is one way to compute inverse square roots, and its largest error
 inline constexpr const char* atlas_remotes =
     "atlas_remotes";  // a row is the latency from a NUMA node to the memory of one
 inline constexpr const char* atlas_messages =

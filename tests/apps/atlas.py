@@ -15,6 +15,7 @@ UNITS = {"atlas_chases": {"bytes": "B", "latency": "ns", "median": "ns"},
          "atlas_reaches": {"reach": "B"},
          "atlas_rates": {"bytes": "B", "bandwidth": "GB/s"},
          "atlas_operations": {"apart": "B", "time": "ns"},
+         "atlas_roots": {"time": "ns"},
          "atlas_messages": {"bytes": "B", "time": "us", "bandwidth": "GB/s"}}
 
 
@@ -38,6 +39,7 @@ class Atlas(tessera.Case):
         out = self.measure("--results", self.file).out
         for words in ("latency of dependent loads", "nominal size", "TLB: ",
                       "bandwidth, bytes read", "cost of an operation",
+                      "inverse square roots of floats",
                       "absent: messages: start several ranks with mpirun",
                       f"results: {self.file} (group machine_0001)"):
             self.assertIn(words, out)

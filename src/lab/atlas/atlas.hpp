@@ -7,6 +7,7 @@
 
 #include "io/results.hpp"
 #include "kernels/memory/chase.hpp"
+#include "kernels/memory/inverse_root.hpp"
 #include "kernels/memory/memory.hpp"
 #include "machine/topology.hpp"
 #include "mpi/communicator.hpp"
@@ -76,6 +77,12 @@ struct Operation {
   double seconds;
 };
 
+/// An inverse square root of floats on one thread.
+struct InverseRoot {
+  std::string name;
+  memory::RootCost cost;
+};
+
 struct Remote {
   int from, to;     ///< NUMA nodes: of the core, of the memory
   double distance;  ///< by the firmware; NaN: unknown
@@ -119,6 +126,7 @@ struct Atlas {
   std::vector<Rate> rates;
   std::vector<CorePair> pairs;
   std::vector<Operation> operations;
+  std::vector<InverseRoot> roots;
   std::vector<Remote> remotes;
   std::vector<Message> messages;
   std::vector<OnDevice> on_device;

@@ -71,6 +71,8 @@ Atlas measure(const mpi::Communicator& comm, index_t largest) {
     measure_remote(atlas);
     measure_rates(atlas);
     measure_threads(atlas);
+    atlas.roots = {{"1 / sqrt(x)", memory::root_cost(memory::Root::divide)},
+                   {"0x5f3759df - bits / 2", memory::root_cost(memory::Root::fast)}};
     measure_device(atlas);
   });
   measure_messages(comm, atlas);

@@ -67,6 +67,10 @@ Row operation_row(const Operation& one) {
           {"time", ns(one.seconds), "ns"}};
 }
 
+Row root_row(const InverseRoot& one) {
+  return {{"root", one.name}, {"time", ns(one.cost.seconds), "ns"}, {"error", one.cost.error}};
+}
+
 Row remote_row(const Remote& one) {
   return {{"from", index_t{one.from}},
           {"to", index_t{one.to}},
@@ -108,6 +112,7 @@ std::vector<TableRows> tables_of(const Atlas& atlas) {
       table(schema::atlas_rates, atlas.rates, rate_row),
       table(schema::atlas_pairs, atlas.pairs, pair_row),
       table(schema::atlas_operations, atlas.operations, operation_row),
+      table(schema::atlas_roots, atlas.roots, root_row),
       table(schema::atlas_remotes, atlas.remotes, remote_row),
       table(schema::atlas_messages, atlas.messages, message_row),
       table(schema::atlas_gpu_pages, atlas.gpu_pages, gpu_page_row),

@@ -135,6 +135,14 @@ std::string operations_text(const Atlas& atlas, std::size_t columns) {
          (unknown ? "-: the threads never ran at the same time\n" : "");
 }
 
+std::string roots_text(const Atlas& atlas, std::size_t columns) {
+  if (atlas.roots.empty()) return {};
+  Table table({"inverse square root", "ns", "largest relative error"});
+  for (const InverseRoot& one : atlas.roots)
+    table.add({one.name, ns(one.cost.seconds), fmt::format("{:.2g}", one.cost.error)});
+  return "\ninverse square roots of floats, one thread\n" + table.within(columns);
+}
+
 std::string remotes_text(const Atlas& atlas, std::size_t columns) {
   if (atlas.remotes.empty()) return {};
   Table table({"core of node", "memory of node", "distance", "ns"});
@@ -220,11 +228,11 @@ const char* name(memory::Traffic traffic) {
 }
 
 std::string text_of(const Atlas& atlas, std::size_t columns) {
-  std::string out = levels_text(atlas, columns) + reaches_text(atlas) + rates_text(atlas, columns) +
-                    pairs_text(atlas) + operations_text(atlas, columns) +
-                    remotes_text(atlas, columns) + messages_text(atlas, columns) +
-                    device_text(atlas, columns) + device_pages_text(atlas, columns) +
-                    device_waits_text(atlas, columns) + noise_text(atlas);
+  std::string out =
+      levels_text(atlas, columns) + reaches_text(atlas) + rates_text(atlas, columns) +
+      pairs_text(atlas) + operations_text(atlas, columns) + roots_text(atlas, columns) +
+      remotes_text(atlas, columns) + messages_text(atlas, columns) + device_text(atlas, columns) +
+      device_pages_text(atlas, columns) + device_waits_text(atlas, columns) + noise_text(atlas);
   for (const std::string& sentence : atlas.absent) out += "absent: " + sentence + '\n';
   return out;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/forkjoin/team_costs.hpp"
+#include "kernels/memory/inverse_root.hpp"
 #include "kernels/memory/line_traffic.hpp"
 #include "kernels/memory/memory.hpp"
 #include "machine/topology.hpp"
@@ -119,6 +120,29 @@ TEST(NumaNodes, HoldEveryUsableUnitOnce) {
   }
   std::sort(units.begin(), units.end());
   EXPECT_EQ(units, machine::usable_units());
+}
+
+TEST(InverseRoots, FastOnesAreWithinTwoPerMille) {
+  double worst = 0;
+  for (const float base : {1e-30F, 1e-3F, 1.0F, 3.7e5F, 1e30F}) {
+    for (int i = 0; i < 4000; ++i) {
+      const float x = base * (1 + static_cast<float>(i) / 1000);
+      const double error = std::abs(
+          static_cast<double>(fast_inverse_root(x)) * std::sqrt(static_cast<double>(x)) - 1);
+      worst = std::max(worst, error);
+    }
+  }
+  EXPECT_LT(worst, 0.00176);
+  EXPECT_GT(worst, 0.0016);  // one step of Newton
+}
+
+TEST(InverseRoots, HaveACostAndAnError) {
+  const RootCost right = root_cost(Root::divide), fast = root_cost(Root::fast);
+  EXPECT_GT(right.seconds, 0);
+  EXPECT_GT(fast.seconds, 0);
+  EXPECT_LT(right.error, 2e-7);
+  EXPECT_GT(fast.error, 1e-3);
+  EXPECT_LT(fast.error, 1.8e-3);
 }
 
 }  // namespace
