@@ -70,6 +70,9 @@ class Memory(tessera.Case):
     def test_wrong_requests_are_told_in_one_line(self):
         for words, expected in ((("--probe", "fasle_sharing"), "false_sharing"),
                                 (("--size", "many"), "--size"),
+                                (("--issue", "depth"), "--issue is an option of GPU probes"),
+                                (("--issue", "sideways"), "'sideways'"),
+                                (("--passes", 0), "--passes"), (("--page", 64), "--page"),
                                 (("--timeline",), "unknown option --timeline"),
                                 (("--rounds", -1), "--rounds"), (("--stride", "-8"), "--stride"),
                                 (("--prob", "cold"), "did you mean 'probe'")):

@@ -29,14 +29,14 @@ constexpr std::array<DeviceParameter, 9> parameters{{
      "first (one of every stream)",
      {"depth", "breadth"}},
     {"host-rounds", &DeviceWalk::host_rounds, 0, 1 << 20,
-     "steps that the host computes on a piece of its own meanwhile"},
+     "steps that the host computes on another piece, concurrently"},
     {"page", &DeviceWalk::page, 128, 1 << 30, "bytes between the loads of a chase"},
     {"passes", &DeviceWalk::passes, 1, 1000,
      "passes of the loop inside the kernel; --rounds are launches"},
 }};
 
-constexpr index_t most_shared_stride =
-    64;  // in 8 KB of shared memory: enough for every conflict to occur twice
+// In 8 KB of shared or constant memory: enough for every conflict to occur twice.
+constexpr index_t most_lane_stride = 64;
 
 }  // namespace
 
@@ -58,11 +58,10 @@ DeviceWalk completed(const DeviceProbeVariant& row, const DeviceWalk& walk) {
                         row.name, p.name));
   }
   const index_t stride = result.lane_stride;
-  require(
-      row.name != "cuda_shared_stride" || stride <= most_shared_stride, ExitCode::usage,
-      fmt::format(
-          "--lane-stride {} exceeds the shared memory of cuda_shared_stride: must be at most {}",
-          stride, most_shared_stride));
+  const bool few_words = row.name == "cuda_shared_stride" || row.name == "cuda_read_constant";
+  require(!few_words || stride <= most_lane_stride, ExitCode::usage,
+          fmt::format("--lane-stride {} exceeds the words of {}: must be at most {}", stride,
+                      row.name, most_lane_stride));
   require(row.name != "cuda_copy_stride" || stride >= 1, ExitCode::usage,
           "--lane-stride 0 makes all threads write one word: cuda_copy_stride needs at least 1");
   require(row.most_bytes == 0 || result.bytes <= row.most_bytes, ExitCode::usage,

@@ -24,7 +24,7 @@ struct DeviceWalk {
   index_t ways = -1;         ///< branches that the threads of a warp take
   index_t streams = -1;      ///< streams that share the pieces of a transfer
   index_t issue = -1;        ///< order in which these are issued: an Issue
-  index_t host_rounds = -1;  ///< steps that the host computes meanwhile
+  index_t host_rounds = -1;  ///< steps that the host computes concurrently
   index_t page = -1;         ///< bytes between the loads of a chase
   index_t passes = -1;       ///< of the loop inside a kernel
 };

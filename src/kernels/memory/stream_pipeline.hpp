@@ -9,7 +9,7 @@
 
 namespace tessera::inline v1::memory {
 
-/// What happens to a piece, in order; each on an engine of its own.
+/// What happens to a piece, in order; each stage has an engine.
 enum class Stage { to_device, kernel, from_device };
 inline constexpr std::array<Stage, 3> stages{Stage::to_device, Stage::kernel, Stage::from_device};
 [[nodiscard]] const char* name(Stage stage);

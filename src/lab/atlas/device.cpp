@@ -44,15 +44,15 @@ void chase_pages(Atlas& atlas) {
 
 void measure_waits(Atlas& atlas) {
   constexpr index_t a_thread = 4;  // bytes of a probe of registers
-  const auto add = [&](const char* what, const char* kernel, index_t threads) {
-    if (const auto rate = best_rate(kernel, {.bytes = a_thread * threads}))
+  const auto add = [&](const char* what, const char* kernel, index_t threads, index_t bytes) {
+    if (const auto rate = best_rate(kernel, {.bytes = bytes}))
       atlas.gpu_waits.push_back({what, threads, 1 / *rate});
   };
   for (const index_t threads : {32, 128, 256, 512, 1024})
-    add("barrier of a block", "cuda_barrier_block", threads);
+    add("barrier of a block", "cuda_barrier_block", threads, a_thread * threads);
   const index_t all = index_t{256} * machine::gpus().devices.front().multiprocessors;
-  add("barrier of a grid", "cuda_barrier_grid", all);
-  add("launch of an empty kernel", "cuda_empty", 32);
+  add("barrier of a grid", "cuda_barrier_grid", all, 0);
+  add("launch of an empty kernel", "cuda_empty", 32, 0);
 }
 
 }  // namespace

@@ -46,6 +46,11 @@ TEST(DeviceProbes, CompleteWhatIsLeftToThemAndRefuseWhatTheyDoNotTake) {
   };
   EXPECT_TRUE(refused("cuda_copy", {.offset = 0}));
   EXPECT_TRUE(refused("cuda_shared_stride", {.lane_stride = 65}));
+  EXPECT_TRUE(refused("cuda_read_constant", {.lane_stride = 65}));
+  EXPECT_TRUE(refused("cuda_copy", {.passes = 2}));
+  EXPECT_TRUE(refused("cuda_barrier_block", {.bytes = 4112}));
+  EXPECT_EQ(completed(row("cuda_transpose_naive"), {.passes = 7}).passes, 7);
+  EXPECT_EQ(completed(row("cuda_streams"), {}).host_rounds, 0);
   EXPECT_TRUE(refused("cuda_copy_stride", {.lane_stride = 0}));
   EXPECT_TRUE(refused("cuda_managed_to_device", {.bytes = index_t{1} << 30}));
 }
