@@ -241,6 +241,7 @@ std::vector<DeviceWalk> walks_of(const DeviceProbeVariant& probe) {
       for (const index_t value : {p.low, index_t{1}, index_t{2}, index_t{5}, index_t{16},
                                   index_t{32}}) {
         if (value < p.low || value > p.high) continue;
+        if (value == 0 && probe.name == "cuda_copy_stride") continue;  // refused
         DeviceWalk walk = plain;
         walk.*p.member = value;
         walks.push_back(walk);
