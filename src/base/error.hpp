@@ -59,7 +59,8 @@ inline void require(bool holds, ExitCode code, const std::string& message) {
   if (!holds) throw Error(code, message);
 }
 /// Throws Error(usage) "ARGUMENT PROBLEM" unless `holds`: for arguments of public functions.
-inline void require_argument(bool holds, std::string_view argument, const std::string& problem) {
+/// Allocates nothing if it holds.
+inline void require_argument(bool holds, std::string_view argument, std::string_view problem) {
   if (!holds) throw Error::of_argument(argument, problem);
 }
 /// Throws likewise, for calls that are repeated: the text is formatted, problem(), only then.

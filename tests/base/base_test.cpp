@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "allocations.hpp"
 #include "base/directory.hpp"
 #include "base/element.hpp"
 #include "base/hash.hpp"
@@ -244,6 +245,22 @@ TEST(Complex, MultipliesAndConjugates) {
   EXPECT_EQ(conjugate(3.0), 3.0);
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_EQ(scaled(Z(2), Z(1, inf)), Z(2, inf)) << "a real factor leaves the parts to themselves";
+}
+
+TEST(RequireArgument, AllocatesOnlyToThrow) {
+  constexpr const char* problem = "is longer than what a string holds without an allocation";
+  const std::size_t before = allocated_bytes();
+  require_argument(true, "an argument of many letters", problem);
+  require_argument(true, "comm", "is an empty communicator, of which no rank is a part here");
+  require_argument(true, "n", [] { return std::string("is long enough for an allocation here"); });
+  EXPECT_EQ(allocated_bytes(), before);
+  try {
+    require_argument(false, "n", problem);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), std::string("n ") + problem);
+    EXPECT_EQ(error.argument(), "n");
+  }
 }
 
 }  // namespace
