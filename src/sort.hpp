@@ -7,4 +7,5 @@
 #if __has_include("mpi/communicator.hpp")  // not installed by a build without MPI
 #include "dist/sort/argsort.hpp"
 #include "dist/sort/sort.hpp"
+#include "dist/sort/sorted.hpp"
 #endif

@@ -287,6 +287,30 @@ int tessera_dataset_extents(const char* file, const char* dataset, int* dims, in
 /* Reads the box [low, high) of a dataset into contiguous memory, last dimension fastest, converted
  * to the type: f32, f64, i32, i64, u32, u64, c64 or c128. Any number of ranks may read at once, but
  * none of a file that is being written. Local. */
+/* Keys that are sorted over all ranks, any number of them on each, as tessera_dist_sort leaves
+ * them. The following compare them as numbers: -0 equals 0, all NaN are equal and last. Positions
+ * count the keys from rank to rank from 0. All ranks refuse `sorted` if keys are out of order;
+ * tessera_dist_searchsorted looks at the first and last key of each rank only. */
+
+enum tessera_side { TESSERA_LEFT = 0, TESSERA_RIGHT = 1 };
+
+/* Sets positions[i], for each of this rank's count values, to the position before the keys that
+ * equal it (TESSERA_LEFT), or behind them. Collective. */
+int tessera_dist_searchsorted(tessera_context context, int type, int direction, int side, int64_t n,
+                              const void* sorted, int64_t count, const void* values,
+                              int64_t* positions);
+/* Sets begins[0:groups] to the positions at which groups of equal keys begin on this rank, and
+ * `end` to the end of its last group, which may be on a later rank. begins has room for n.
+ * Collective. Options: threads. */
+int tessera_dist_groups(tessera_context context, int type, int direction, int64_t n,
+                        const void* sorted, int64_t* begins, int64_t* groups, int64_t* end,
+                        const char* options);
+/* Sets distinct[0:groups] to the keys of those groups, and counts (NULL: not wanted) to the keys in
+ * each. distinct and counts have room for n. Collective. Options: threads. */
+int tessera_dist_unique(tessera_context context, int type, int direction, int64_t n,
+                        const void* sorted, void* distinct, int64_t* counts, int64_t* groups,
+                        const char* options);
+
 int tessera_read(const char* file, const char* dataset, int type, int dims, const int64_t* low,
                  const int64_t* high, void* data);
 

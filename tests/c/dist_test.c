@@ -214,6 +214,70 @@ static void test_sort(int type) {
 
 /* Two columns, the second one descending. */
 static void test_columns(void) {
+/* Returns sorted key i: runs of `width` equal keys, the last 3 of real types NaN. */
+static double sorted_at(int type, int direction, int64_t i, int64_t total, int64_t width) {
+  const int is_real = type == TESSERA_F32 || type == TESSERA_F64;
+  if (is_real && i >= total - 3) return NAN;
+  return (double)(direction == TESSERA_ASCENDING ? i / width + 1 : (total - 1 - i) / width + 1);
+}
+
+static int differ(double a, double b) { return !(a == b || (a != a && b != b)); }
+
+/* Searches and groups of sorted keys on uneven shares: runs cross the borders of ranks. */
+static void test_sorted(int type) {
+  const int direction = (int)below(2), only = (int)below(ranks + 1);
+  const int64_t width = 1 + below(400);
+  int64_t total = 0, n = 0, before = 0, groups = 0, end = 0, distinct = 0, wrong = 0;
+  for (int r = 0; r < ranks; ++r) {
+    const int64_t rows = only < ranks && only != r ? 0 : below(2) * below(900);
+    if (r == rank) n = rows, before = total;
+    total += rows;
+  }
+  matrix keys = new_matrix(type, TESSERA_ROW_MAJOR, 1, n, 0);
+  matrix found = new_matrix(type, TESSERA_ROW_MAJOR, 1, n, 0);
+  for (int64_t i = 0; i < n; ++i)
+    put(type, at(&keys, 0, i), sorted_at(type, direction, before + i, total, width));
+  int64_t* const begins = malloc(((size_t)n + 1) * 24);
+  int64_t *const counts = begins + n + 1, *const places = counts + n + 1;
+  begins[n] = counts[n] = places[n] = 4711;
+  CHECK(tessera_dist_groups(context, type, direction, n, keys.data, begins, &groups, &end,
+                            "threads=2") == TESSERA_OK);
+  CHECK(tessera_dist_unique(context, type, direction, n, keys.data, found.data, counts, &distinct,
+                            NULL) == TESSERA_OK);
+  CHECK(groups == distinct && groups <= n && begins[n] == 4711 && counts[n] == 4711);
+  int64_t k = 0;
+  for (int64_t i = before; i < before + n; ++i) {
+    const double key = sorted_at(type, direction, i, total, width);
+    if (i > 0 && !differ(key, sorted_at(type, direction, i - 1, total, width))) continue;
+    int64_t next = i + 1;
+    while (next < total && !differ(key, sorted_at(type, direction, next, total, width))) ++next;
+    wrong += k < groups && begins[k] == i && counts[k] == next - i ? 0 : 1;
+    wrong += differ(creal(get(type, at(&found, 0, k))), key);
+    ++k;
+    if (k == groups) wrong += end == next ? 0 : 1;
+  }
+  CHECK(k == groups && wrong == 0);
+  for (int side = TESSERA_LEFT; side <= TESSERA_RIGHT; ++side) {
+    CHECK(tessera_dist_searchsorted(context, type, direction, side, n, keys.data, n, keys.data,
+                                    places) == TESSERA_OK);
+    for (int64_t i = 0; i < n; ++i) {
+      const double key = sorted_at(type, direction, before + i, total, width);
+      int64_t place = before + i + (side == TESSERA_RIGHT ? 1 : 0);
+      while (side == TESSERA_LEFT && place > 0 &&
+             !differ(key, sorted_at(type, direction, place - 1, total, width)))
+        --place;
+      while (side == TESSERA_RIGHT && place < total &&
+             !differ(key, sorted_at(type, direction, place, total, width)))
+        ++place;
+      wrong += places[i] == place ? 0 : 1;
+    }
+  }
+  CHECK(wrong == 0 && places[n] == 4711);
+  found.cols = groups; /* what is behind the groups is left as it is */
+  CHECK(is_intact_around(&found));
+  free(begins), free_matrix(&keys), free_matrix(&found);
+}
+
   const int types[2] = {TESSERA_F64, TESSERA_I32};
   const int directions[2] = {TESSERA_ASCENDING, TESSERA_DESCENDING};
   double first[50];
@@ -255,5 +319,6 @@ static void test(MPI_Comm part) {
     test_sort(keys_of[i]);
   }
   test_columns();
+    for (int k = 0; k < 4; ++k) test_sorted(keys_of[i]);
   CHECK(tessera_context_free(&context) == TESSERA_OK && context == 0);
 }

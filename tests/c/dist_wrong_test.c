@@ -133,6 +133,45 @@ static void test_handles(MPI_Comm part) {
   int64_t box[4] = {0, 8, 0, 8};
   WRONG(tessera_layout_grid(context, 8, 8, ranks, 2, &layout), "grid_rows");
   WRONG(tessera_layout_grid(context, -8, 8, 0, 0, &layout), "rows");
+static void test_sorted(void) {
+  const int up = TESSERA_ASCENDING, left = TESSERA_LEFT;
+  const double keys[3] = {1, 2, 2}, reversed[3] = {3, 2, 1};
+  double out[3];
+  int64_t places[3], groups = 0, end = 0;
+  const double* const all = ranks > 1 ? OR(keys, reversed) : reversed;
+  WRONG(tessera_dist_groups(context, f64, up, 3, all, places, &groups, &end, NULL), "sorted");
+  WRONG(tessera_dist_unique(context, f64, up, 3, all, out, NULL, &groups, NULL), "sorted");
+  WRONG(tessera_dist_groups(context, f64, TESSERA_DESCENDING, 3, keys, places, &groups, &end, NULL),
+        "sorted");
+  WRONG_ON_ONE(
+      tessera_dist_groups(context, OR(f64, TESSERA_C64), up, 0, NULL, NULL, &groups, &end, NULL),
+      "type");
+  WRONG_ON_ONE(tessera_dist_groups(context, f64, up, 0, NULL, NULL, OR(&groups, NULL), &end, NULL),
+               "groups");
+  WRONG_ON_ONE(tessera_dist_groups(context, f64, up, 0, NULL, NULL, &groups, OR(&end, NULL), NULL),
+               "end");
+  WRONG_ON_ONE(
+      tessera_dist_groups(context, f64, up, OR(0, 3), keys, OR(places, NULL), &groups, &end, NULL),
+      "begins");
+  WRONG_ON_ONE(tessera_dist_unique(context, f64, up, OR(0, 3), keys, OR(out, (void*)keys), NULL,
+                                   &groups, NULL),
+               "distinct");
+  WRONG_ON_ONE(tessera_dist_unique(context, f64, OR(up, 2), 0, NULL, NULL, NULL, &groups, NULL),
+               "direction");
+  WRONG_ON_ONE(tessera_dist_searchsorted(context, f64, up, OR(left, 2), 0, NULL, 3, keys, places),
+               "side");
+  WRONG_ON_ONE(tessera_dist_searchsorted(context, f64, up, left, OR(0, -1), NULL, 3, keys, places),
+               "n");
+  WRONG_ON_ONE(tessera_dist_searchsorted(context, f64, up, left, 0, NULL, OR(3, -3), keys, places),
+               "count");
+  WRONG_ON_ONE(
+      tessera_dist_searchsorted(context, f64, up, left, 0, NULL, 3, OR(keys, NULL), places),
+      "values");
+  WRONG_ON_ONE(
+      tessera_dist_searchsorted(context, f64, up, left, 0, NULL, 3, keys, OR(places, NULL)),
+      "positions");
+}
+
   WRONG_ON_ONE(tessera_layout_box(context, 8, OR(8, -8), box, &layout), "cols");
   box[1] = OR(8, 9);
   WRONG_ON_ONE(tessera_layout_box(context, 8, 8, box, &layout), "box");
@@ -169,3 +208,4 @@ static void test(MPI_Comm part) {
   CHECK(tessera_layout_free(&other) == TESSERA_OK);
   CHECK(tessera_context_free(&context) == TESSERA_OK);
 }
+  test_sorted();

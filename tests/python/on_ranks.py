@@ -17,6 +17,8 @@ except ImportError as missing:
     print(f"skipped: {missing}; apt-get install python3-mpi4py")
     sys.exit(SKIPPED)
 
+from tessera import keys
+
 RANKS = int(sys.argv.pop(1))
 WORLD = MPI.COMM_WORLD
 # Not the first ranks, and in another order than that of the program.
@@ -208,6 +210,77 @@ def wrong_calls():
         (TypeError, "dtype is int64", lambda: make(3, int, COMM).stencil(1)),
         (ValueError, "weights has 1", lambda: a.stencil(1, weights=[1, 2, 1])),
     ]
+
+
+class SortedKeys(unittest.TestCase):
+    """tessera.keys against numpy, on uneven shares."""
+
+    def setUp(self):
+        self.rng, self.choices = numpy.random.default_rng(SEED), random.Random(SEED)
+
+    def made(self):
+        """Returns sorted keys, this rank's part of them, and values to search, of one dtype."""
+        dtype = self.choices.choice(["i4", "i8", "u4", "u8", "f4", "f8"])
+        n = self.choices.choice([0, 1, 30, 5000])
+        whole = self.rng.integers(0, self.choices.choice([1, 7, 10000]), n).astype(dtype)
+        if dtype[0] == "f":
+            whole[::5] = numpy.nan
+            whole[whole == 0] *= -1
+        whole.sort()
+        borders = sorted(self.choices.randint(0, n) for _ in range(COMM.size - 1))
+        if self.choices.random() < 0.3:
+            borders = [n] * (COMM.size - 1)  # all on the first rank
+        borders = [0, *borders, n]
+        values = self.rng.integers(0, 50, (COMM.size, 40)).astype(dtype)
+        return (whole, whole[borders[COMM.rank]:borders[COMM.rank + 1]],
+                values[COMM.rank, :self.choices.choice([0, 40])])
+
+    def test_against_numpy(self):
+        for _ in range(40):
+            whole, mine, values = self.made()
+            for side in ("left", "right"):
+                numpy.testing.assert_array_equal(keys.searchsorted(mine, values, COMM, side),
+                                                 numpy.searchsorted(whole, values, side))
+            first = int(COMM.exscan(len(mine)) or 0)
+            found, counts = keys.unique(mine, COMM, return_counts=True)
+            every = [numpy.concatenate(COMM.allgather(x)) for x in (found, counts)]
+            for got, want in zip(every, numpy.unique(whole, return_counts=True)):
+                numpy.testing.assert_array_equal(got, want)
+            begins, end = keys.group_boundaries(mine, COMM)
+            numpy.testing.assert_array_equal(numpy.diff(numpy.append(begins, end)), counts)
+            numpy.testing.assert_array_equal(mine[begins - first], found)
+
+    def test_descending(self):
+        mine = -numpy.repeat(numpy.arange(3), 2) - 2.0 * COMM.rank  # 0 0 -1 -1 -2 -2 | -2 -2 ...
+        found, counts = keys.unique(mine, COMM, return_counts=True, descending=True)
+        every = [numpy.concatenate(COMM.allgather(x)) for x in (found, counts)]
+        numpy.testing.assert_array_equal(every[0], -numpy.arange(2 * COMM.size + 1))
+        self.assertEqual(every[1].tolist(),
+                         [4 if 0 < k < 2 * COMM.size and k % 2 == 0 else 2
+                          for k in range(2 * COMM.size + 1)])
+        self.assertEqual(keys.searchsorted(mine, [-0.5, 9], COMM, descending=True).tolist(), [2, 0])
+
+    def test_wrong_calls(self):
+        last = COMM.rank == COMM.size - 1
+        good = numpy.full(3, COMM.rank)
+        for kind, words, call in (
+                (ValueError, "sorted is not in the order",
+                 lambda: keys.unique(good[::-1] - numpy.arange(3), COMM)),
+                (ValueError, "sorted is not in the order",
+                 lambda: keys.group_boundaries(numpy.array([3, 1]) if last else good, COMM)),
+                (ValueError, "sorted has 2 dimensions",
+                 lambda: keys.unique(good[:, None] if last else good, COMM)),
+                (TypeError, "sorted has dtype complex128",
+                 lambda: keys.unique(good * 1j if last else good, COMM)),
+                (TypeError, "values has dtype float64",
+                 lambda: keys.searchsorted(good, numpy.ones(2) if last else good, COMM)),
+                (ValueError, "side is 'middle'",
+                 lambda: keys.searchsorted(good, good, COMM, "middle" if last else "left"))):
+            with self.subTest(words=words):
+                with self.assertRaises(kind) as raised:
+                    call()
+                self.assertIn(words, str(raised.exception))
+                self.assertEqual(len(set(COMM.allgather(str(raised.exception)))), 1)
 
 
 class WrongCalls(unittest.TestCase):

@@ -19,7 +19,7 @@ COMPILED = ["_kernels"]
 if os.environ.get("TESSERA_PYTHON_MPI") not in ("OFF", "0"):
     try:
         import mpi4py  # noqa: F401
-        MODULES += ["distributed", "fields", "layouts"]
+        MODULES += ["distributed", "fields", "keys", "layouts"]
         COMPILED += ["_distributed"]
     except ImportError:
         print("without the modules of the ranks, which need mpi4py")

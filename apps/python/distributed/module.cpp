@@ -32,6 +32,9 @@ PYBIND11_MODULE(_distributed, module) {
   module.def("sort", sort_distributed);
   module.def("argsort", argsort_distributed);
   module.def("take", take);
+  module.def("searchsorted", searchsorted);
+  module.def("groups", groups);
+  module.def("unique", unique);
   module.def("describe", describe);
   module.def("read", read_dataset);
   module.def("write", write_dataset);

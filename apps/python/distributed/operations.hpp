@@ -44,6 +44,16 @@ void argsort_distributed(const Ranks& ranks, const py::array& keys, bool descend
 void take(const Ranks& ranks, const py::array& rows, index_t bytes, const py::array& numbers,
           py::array taken);
 
+/// Of this rank's sorted keys (tessera/keys.py).
+void searchsorted(const Ranks& ranks, const py::array& sorted, const py::array& values, int side,
+                  bool descending, py::array positions);
+/// Fills the first of `begins`, which has room for all keys; returns their number, and the end.
+[[nodiscard]] py::tuple groups(const Ranks& ranks, const py::array& sorted, bool descending,
+                               py::array begins);
+/// Fills the first of `distinct` and `counts` likewise; returns their number.
+[[nodiscard]] index_t unique(const Ranks& ranks, const py::array& sorted, bool descending,
+                             py::array distinct, py::array counts);
+
 /// Returns the shape of a dataset, and the name of its type. Local.
 [[nodiscard]] py::tuple describe(const std::string& file, const std::string& dataset);
 /// Reads the box [low, high) of a dataset. Local.

@@ -1,4 +1,4 @@
-// Sorts of keys and takes of rows.
+// Sorts of keys, searches in sorted ones, and takes of rows.
 
 #include "distributed/operations.hpp"
 
@@ -42,6 +42,43 @@ void take(const Ranks& ranks, const py::array& rows, index_t bytes, const py::ar
     return tessera_dist_permute(ranks.handle(), bytes, rows.shape(0), from, numbers.shape(0),
                                 wanted, to, nullptr);
   });
+}
+
+void searchsorted(const Ranks& ranks, const py::array& sorted, const py::array& values, int side,
+                  bool descending, py::array positions) {
+  const int type = type_of(sorted.dtype());
+  const std::byte *const keys = memory_of(sorted), *const wanted = memory_of(values);
+  auto* const to = reinterpret_cast<index_t*>(memory_of(positions));
+  call([&] {
+    return tessera_dist_searchsorted(ranks.handle(), type, direction(descending), side,
+                                     sorted.shape(0), keys, values.shape(0), wanted, to);
+  });
+}
+
+py::tuple groups(const Ranks& ranks, const py::array& sorted, bool descending, py::array begins) {
+  const int type = type_of(sorted.dtype());
+  const std::byte* const keys = memory_of(sorted);
+  auto* const to = reinterpret_cast<index_t*>(memory_of(begins));
+  index_t count = 0, end = 0;
+  call([&] {
+    return tessera_dist_groups(ranks.handle(), type, direction(descending), sorted.shape(0), keys,
+                               to, &count, &end, nullptr);
+  });
+  return py::make_tuple(count, end);
+}
+
+index_t unique(const Ranks& ranks, const py::array& sorted, bool descending, py::array distinct,
+               py::array counts) {
+  const int type = type_of(sorted.dtype());
+  const std::byte* const keys = memory_of(sorted);
+  std::byte* const to = memory_of(distinct);
+  auto* const numbers = reinterpret_cast<index_t*>(memory_of(counts));
+  index_t count = 0;
+  call([&] {
+    return tessera_dist_unique(ranks.handle(), type, direction(descending), sorted.shape(0), keys,
+                               to, numbers, &count, nullptr);
+  });
+  return count;
 }
 
 }  // namespace tessera::python

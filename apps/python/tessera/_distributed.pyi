@@ -58,6 +58,26 @@ def take(
     taken: NDArray[Any],
     /,
 ) -> None: ...
+def searchsorted(
+    ranks: Ranks,
+    sorted: NDArray[Any],
+    values: NDArray[Any],
+    side: int,
+    descending: bool,
+    positions: NDArray[int64],
+    /,
+) -> None: ...
+def groups(
+    ranks: Ranks, sorted: NDArray[Any], descending: bool, begins: NDArray[int64], /
+) -> tuple[int, int]: ...
+def unique(
+    ranks: Ranks,
+    sorted: NDArray[Any],
+    descending: bool,
+    distinct: NDArray[Any],
+    counts: NDArray[int64],
+    /,
+) -> int: ...
 def describe(file: str, dataset: str, /) -> tuple[tuple[int, ...], str]: ...
 def read(
     file: str, dataset: str, low: Sequence[int], high: Sequence[int], to: NDArray[Any], /
