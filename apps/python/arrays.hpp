@@ -73,7 +73,7 @@ enum class Place { host, gpu };
 [[nodiscard]] py::array sort(const py::array& a, bool descending, const py::object& out,
                              const py::object& threads, Place place);
 [[nodiscard]] py::array argsort(const py::array& a, bool descending, const py::object& out,
-                                const py::object& threads);
+                                const py::object& threads, Place place);
 [[nodiscard]] py::array stencil(const py::array& u, const py::object& steps,
                                 const std::string& kernel, const py::object& weights,
                                 const std::string& boundary, double value, const py::object& out,

@@ -2,7 +2,7 @@
 // Arrays in the memory of the current GPU, which numpy arrays describe.
 
 #include "arrays.hpp"
-#include "machine/device.hpp"
+#include "machine/device_call.hpp"
 
 namespace tessera::python {
 
@@ -21,10 +21,7 @@ void use_gpu(int number);
 template <class F>
 void call_on_gpu(const F& f) {
   const py::gil_scoped_release release;
-  machine::device::synchronize();
-  const machine::device::Stream stream;
-  f(static_cast<machine::device::StreamHandle>(stream));
-  stream.wait();
+  machine::device::call(f);
 }
 
 }  // namespace tessera::python

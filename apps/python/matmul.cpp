@@ -111,19 +111,12 @@ Operand<T> operand_on_gpu(const py::array& x, const char* name, bool vector_is_c
   return {x, view->first, view->second};
 }
 
-matmul::DeviceKernel<float> kernel_of(const matmul::DeviceKernels& kernels, float) {
-  return kernels.f32;
-}
-matmul::DeviceKernel<double> kernel_of(const matmul::DeviceKernels& kernels, double) {
-  return kernels.f64;
-}
-
 template <class T>
 void multiply_on_gpu(const py::array& a, const py::array& b, const py::array& out) {
   const Operand<T> left = operand_on_gpu<T>(a, "a", false), right = operand_on_gpu<T>(b, "b", true);
   const Gemm<T> g = problem(left, right, out, b.ndim() == 1);
   if (g.m() == 0 || g.n() == 0) return;
-  const auto kernel = kernel_of(matmul::best_device()->on_device, T{});
+  const auto kernel = matmul::best_device()->on_device.of<T>();
   call_on_gpu([&](matmul::DeviceStream stream) { kernel(g, {}, stream); });
 }
 
@@ -134,10 +127,11 @@ struct Element {
   void (*multiply)(const py::array&, const py::array&, const py::array&, int);
   void (*on_gpu)(const py::array&, const py::array&, const py::array&);
 };
-constexpr Element elements[] = {{'f', 4, multiply<float>, multiply_on_gpu<float>},
-                                {'f', 8, multiply<double>, multiply_on_gpu<double>},
-                                {'c', 8, multiply<Complex<float>>, nullptr},
-                                {'c', 16, multiply<Complex<double>>, nullptr}};
+constexpr Element elements[] = {
+    {'f', 4, multiply<float>, multiply_on_gpu<float>},
+    {'f', 8, multiply<double>, multiply_on_gpu<double>},
+    {'c', 8, multiply<Complex<float>>, multiply_on_gpu<Complex<float>>},
+    {'c', 16, multiply<Complex<double>>, multiply_on_gpu<Complex<double>>}};
 
 const Element* element_of(const py::dtype& dtype) {
   for (const Element& e : elements) {
@@ -153,10 +147,10 @@ const Element& unify(py::array& a, py::array& b, Place place) {
   b = plain(b, "b", place);
   const Element* const found = element_of(a.dtype());
   const bool equal = found != nullptr && found == element_of(b.dtype());
-  if (place == Place::gpu && (!equal || found->on_gpu == nullptr)) {
-    throw py::type_error(
-        fmt::format("a has dtype {} and b {}: must both be float32 or float64 on a GPU",
-                    text(a.dtype()), text(b.dtype())));
+  if (place == Place::gpu && !equal) {
+    throw py::type_error(fmt::format(
+        "a has dtype {} and b {}: must both be float32, float64, complex64 or complex128 on a GPU",
+        text(a.dtype()), text(b.dtype())));
   }
   if (equal) return *found;
   const py::module_ numpy = py::module_::import("numpy");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gpu.hpp"
+#include "kernels/transpose/cuda.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "kernels/transpose/variants.hpp"
 #include "machine/fork_join.hpp"
@@ -113,28 +114,44 @@ void run(const Task& task, index_t bytes, const std::byte* from, std::byte* to, 
   machine::parallel(tuning.threads, [&] { transpose::cache_oblivious(a, b, tuning); });
 }
 
-/// Transposes a matrix on a GPU. Throws ValueError unless it is one with contiguous rows.
+/// Throws ValueError: axes of an array lie further apart than kernels go.
+void refuse_axes(std::size_t axes) {
+  throw py::value_error(
+      fmt::format("axes separate {} axes of a: must be at most {} after those that stay adjacent "
+                  "are merged",
+                  axes, transpose::max_rank));
+}
+
+/// Returns the move from any strides to a contiguous result.
+transpose::Rearrangement rearrangement(const std::vector<Axis>& axes, index_t bytes) {
+  if (axes.size() > static_cast<std::size_t>(transpose::max_rank)) refuse_axes(axes.size());
+  transpose::Rearrangement task{.rank = static_cast<int>(axes.size()), .axis = {}, .bytes = bytes};
+  index_t stride = bytes;
+  for (std::size_t k = axes.size(); k-- > 0; stride *= axes[k].extent)
+    task.axis[k] = {axes[k].extent, axes[k].stride, stride};
+  return task;
+}
+
+/// Permutes axes on a GPU, of arrays with any strides; matrices with contiguous rows by the kernel
+/// of transposes.
 void transpose_on_gpu(const py::array& a, const std::vector<int>& order, py::array& b) {
   const index_t bytes = a.itemsize();
-  if (order != std::vector<int>{1, 0}) {
-    throw py::value_error(
-        fmt::format("a is on a GPU and has {} axes, of which the order is {}: must be a matrix to "
-                    "be transposed",
-                    a.ndim(), text(Shape(order.begin(), order.end()))));
+  const std::vector<Axis> axes = merged(a, order);
+  const bool is_matrix = axes.size() == 2 && bytes <= transpose::max_record_bytes &&
+                         axes[0].stride == bytes && axes[1].stride % bytes == 0 &&
+                         axes[1].stride >= axes[0].extent * bytes;
+  if (is_matrix) {
+    const index_t m = axes[1].extent, n = axes[0].extent;
+    const transpose::ConstRecords from{bytes_of(a), m, n, axes[1].stride / bytes, bytes};
+    const transpose::Records to{bytes_of(b), n, m, m, bytes};
+    call_on_gpu([&](transpose::DeviceStream stream) {
+      transpose::best_device()->on_device(from, to, {}, stream);
+    });
+    return;
   }
-  const bool in_rows = (a.shape(1) == 1 || a.strides(1) == bytes) && a.strides(0) % bytes == 0 &&
-                       (a.shape(0) == 1 || a.strides(0) >= a.shape(1) * bytes);
-  if (!in_rows || bytes > transpose::max_record_bytes) {
-    throw py::value_error(fmt::format(
-        "a is on a GPU and has strides {}: must have contiguous rows of elements of at most {} "
-        "bytes",
-        text(Shape(a.strides(), a.strides() + 2)), transpose::max_record_bytes));
-  }
-  const index_t m = a.shape(0), n = a.shape(1);
-  const transpose::ConstRecords from{bytes_of(a), m, n, std::max(a.strides(0) / bytes, n), bytes};
-  const transpose::Records to{bytes_of(b), n, m, m, bytes};
+  const transpose::Rearrangement task = rearrangement(axes, bytes);
   call_on_gpu([&](transpose::DeviceStream stream) {
-    transpose::best_device()->on_device(from, to, {}, stream);
+    transpose::device_rearrange()(task, bytes_of(a), bytes_of(b), stream);
   });
 }
 
@@ -169,12 +186,8 @@ py::array transpose(py::array a, const py::object& axes, const py::object& out,
     a = contiguous(a, a.dtype());
     task = task_of(merged(a, order), bytes);
   }
-  if (task->axes.size() > static_cast<std::size_t>(transpose::max_rank)) {
-    throw py::value_error(
-        fmt::format("axes separate {} axes of a: must be at most {} after "
-                    "those that stay adjacent are merged",
-                    task->axes.size(), transpose::max_rank));
-  }
+  if (task->axes.size() > static_cast<std::size_t>(transpose::max_rank))
+    refuse_axes(task->axes.size());
   run(*task, bytes, bytes_of(std::as_const(a)), bytes_of(b), team);
   return b;
 }

@@ -12,6 +12,7 @@ const tessera::machine::CudaLibrary* tessera_cuda_library() {
                                    {stencil::compiled_rows, stencil::compiled_functions},
                                    {sort::compiled_rows, sort::compiled_functions},
                                    transpose::compiled_ladder(),
+                                   transpose::cuda_rearrange,
                                    stencil::compiled_kernels<Half>(),
                                    stencil::compiled_kernels<float>(),
                                    stencil::compiled_kernels<double>(),

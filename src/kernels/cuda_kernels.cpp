@@ -68,6 +68,11 @@ std::span<const LadderRow> ladder() {
   return kernels != nullptr ? kernels->ladder : std::span<const LadderRow>{};
 }
 
+DeviceRearrange device_rearrange() {
+  const CudaKernels* const kernels = cuda_kernels();
+  return kernels != nullptr ? kernels->rearrange : nullptr;
+}
+
 }  // namespace transpose
 
 namespace stencil {

@@ -28,6 +28,7 @@ struct CudaKernels {
   DeviceSide<stencil::Variant> stencil;
   DeviceSide<sort::Variant> sort;
   std::span<const transpose::LadderRow> ladder;
+  transpose::DeviceRearrange rearrange;
   const stencil::ResidentKernels<Half>* fields_f16;
   const stencil::ResidentKernels<float>* fields_f32;
   const stencil::ResidentKernels<double>* fields_f64;

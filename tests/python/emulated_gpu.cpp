@@ -2,10 +2,13 @@
 // tensors_emulated: its kernels are those of the host, on the addresses that calls give them.
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include "kernels/cuda_kernels.hpp"
 #include "kernels/matmul/variants.hpp"
 #include "kernels/sort/resident.hpp"
+#include "kernels/transpose/strided.hpp"
 #include "kernels/transpose/variants.hpp"
 #include "machine/cuda_library.hpp"
 
@@ -22,9 +25,15 @@ void transpose_host(const transpose::ConstRecords& a, const transpose::Records& 
   transpose::naive(a, b, tuning);
 }
 
+void rearrange_host(const transpose::Rearrangement& task, const std::byte* from, std::byte* to,
+                    transpose::DeviceStream) {
+  transpose::move_strided(task, from, to, {.threads = 1});
+}
+
 std::vector<matmul::Variant> matmul_rows() {
   matmul::Variant row{entry(matmul::cuda_names, "cuda_tensor"), nullptr, nullptr};
-  row.on_device = {multiply<float>, multiply<double>};
+  row.on_device = {multiply<float>, multiply<double>, multiply<Complex<float>>,
+                   multiply<Complex<double>>};
   return {row};
 }
 std::vector<transpose::Variant> transpose_rows() {
@@ -37,10 +46,28 @@ template <class B>
 void sort_host(B* keys, B*, index_t n, const sort::KeyMap<B>& map, std::byte*, CUstream_st*) {
   std::sort(keys, keys + n, [&](B x, B y) { return map.to_bits(x) < map.to_bits(y); });
 }
+/// Compares as numbers: of reals, -0 equals 0 and NaN are equal and last.
+template <class B>
+void argsort_host(const sort::OrderOfKeys<B>& block, CUstream_st*) {
+  constexpr B sign = B{1} << (std::numeric_limits<B>::digits - 1);
+  constexpr B infinity = sizeof(B) == 4 ? B{0x7f800000} : static_cast<B>(0x7ff0000000000000);
+  const auto place = [&](std::uint64_t i) {
+    B key = block.keys[i];
+    if (block.map.spread != 0 && key == sign) key = 0;
+    if (block.map.spread != 0 && (key & static_cast<B>(~sign)) > infinity) key = infinity + 1;
+    return block.map.to_bits(key);
+  };
+  std::iota(block.order, block.order + block.n, std::uint64_t{0});
+  std::stable_sort(block.order, block.order + block.n,
+                   [&](std::uint64_t i, std::uint64_t j) { return place(i) < place(j); });
+}
 index_t no_bytes(index_t) { return 0; }
 template <class B>
 const sort::ResidentKernels<B>& keys() {
-  static const sort::ResidentKernels<B> kernels{.sort = sort_host<B>, .work_bytes = no_bytes};
+  static const sort::ResidentKernels<B> kernels{.sort = sort_host<B>,
+                                                .work_bytes = no_bytes,
+                                                .argsort = argsort_host<B>,
+                                                .argsort_bytes = no_bytes};
   return kernels;
 }
 
@@ -66,6 +93,7 @@ const tessera::machine::CudaLibrary* tessera_cuda_library() {
                                    .stencil = {no_rows<stencil::Variant>, no_functions},
                                    .sort = {no_rows<sort::Variant>, no_functions},
                                    .ladder = {},
+                                   .rearrange = rearrange_host,
                                    .fields_f16 = nullptr,
                                    .fields_f32 = nullptr,
                                    .fields_f64 = nullptr,

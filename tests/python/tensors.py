@@ -103,9 +103,10 @@ class Refusals(unittest.TestCase):
         x = numpy.zeros((3, 3))
         gpu, mask = OnGpu(x), OnGpu(x, mask=OnGpu(x))
         wrong = [
-            (TypeError, "a is in the memory of a GPU: argsort takes arrays of the host; copy it",
-             lambda: tessera.argsort(OnGpu(x[0]))),
-            (TypeError, "u is in the memory of a GPU: stencil", lambda: tessera.stencil(gpu, 1)),
+            (TypeError, "u is in the memory of a GPU: stencil takes arrays of the host; copy it",
+             lambda: tessera.stencil(gpu, 1)),
+            (TypeError, "a is in the memory of the host",
+             lambda: tessera.argsort(x[0], out=OnGpu(x[0].astype(int)))),
             (TypeError, "b is in the memory of the host", lambda: tessera.matmul(gpu, x)),
             (TypeError, "a is in the memory of the host", lambda: tessera.matmul(x, gpu)),
             (TypeError, "out is in the memory of the host",
@@ -130,7 +131,8 @@ class Refusals(unittest.TestCase):
                                          r"\(.+\): copy it to the host first")
         x = OnGpu(numpy.ones((3, 3)))
         for call in (lambda: tessera.matmul(x, x), lambda: tessera.transpose(x),
-                     lambda: tessera.sort(OnGpu(numpy.ones(3)))):
+                     lambda: tessera.sort(OnGpu(numpy.ones(3))),
+                     lambda: tessera.argsort(OnGpu(numpy.ones(3)))):
             with self.assertRaisesRegex(TypeError, "copy it to the host first"):
                 call()
 
@@ -171,11 +173,11 @@ class Gpu(unittest.TestCase):
         return self.choices.randrange(1, most)
 
     def test_products(self):
-        for dtype, tolerance in (("f4", 1e-4), ("f8", 1e-12)):
+        for dtype, tolerance in (("f4", 1e-4), ("f8", 1e-12), ("c8", 1e-4), ("c16", 1e-12)):
             for _ in range(20):
                 m, n, k, gap = self.number(), self.number(), self.number(), self.number(9)
-                a = self.values.standard_normal((m, k + gap)).astype(dtype)
-                b = self.values.standard_normal((n + gap, k)).astype(dtype)
+                a = self.made((m, k + gap), dtype)
+                b = self.made((n + gap, k), dtype)
                 expected = a[:, gap:] @ b[gap:].T
                 left, right = self.up(a)[:, gap:], self.up(b)[gap:].T
                 found = tessera.matmul(left, right)
@@ -186,6 +188,20 @@ class Gpu(unittest.TestCase):
                 whole = self.down(around)
                 numpy.testing.assert_allclose(whole[1:-1, 1:-1], expected, tolerance, tolerance * k)
                 self.assertTrue((whole[[0, -1]] == 7).all() and (whole[:, [0, -1]] == 7).all())
+
+                turned = self.up(numpy.ascontiguousarray(a[:, gap:].T)).T
+                numpy.testing.assert_allclose(self.down(tessera.matmul(turned, right)), expected,
+                                              tolerance, tolerance * k)
+
+    def made(self, shape, dtype):
+        real, imaginary = self.values.standard_normal((2, *shape))
+        return (real + 1j * imaginary if dtype[0] == "c" else real).astype(dtype)
+
+    def test_a_long_complex_product(self):
+        """Of more elements along k than a panel on a GPU has."""
+        a, b = self.made((3, 9000), "c16"), self.made((9000, 5), "c16")
+        found = tessera.matmul(self.up(a), self.up(b))
+        numpy.testing.assert_allclose(self.down(found), a @ b, 1e-11, 1e-10)
 
     def test_sorts(self):
         for dtype in ("i4", "i8", "u4", "u8", "f4", "f8"):
@@ -202,6 +218,40 @@ class Gpu(unittest.TestCase):
                 self.assertIs(tessera.sort(there, descending=descending, out=there), there)
                 numpy.testing.assert_array_equal(self.down(there), expected)
 
+    def test_argsorts(self):
+        for dtype in ("i4", "i8", "u4", "u8", "f4", "f8"):
+            for descending in (False, True):
+                n = self.choices.choice([1, 2, self.number(100_000)])
+                keys = (self.values.standard_normal(n) * 50).astype(dtype)
+                if keys.dtype.kind == "f":
+                    keys[::7], keys[::5], keys[::11] = numpy.nan, 0.0, -0.0
+                    keys[::13] = -numpy.abs(keys[::13] * numpy.nan)
+                expected = tessera.argsort(keys, descending=descending)
+                there = self.up(keys)
+                found = tessera.argsort(there, descending=descending)
+                numpy.testing.assert_array_equal(self.down(found), expected)
+                numpy.testing.assert_array_equal(self.down(there), keys)
+                out = self.up(numpy.zeros(n, "i8"))
+                self.assertIs(tessera.argsort(there, descending=descending, out=out), out)
+                numpy.testing.assert_array_equal(self.down(out), expected)
+                apart = self.up(numpy.repeat(keys, 3))[::3]
+                numpy.testing.assert_array_equal(
+                    self.down(tessera.argsort(apart, descending=descending)), expected)
+
+    def test_axes(self):
+        for dtype in ("i1", "f2", "f4", "f8", "c16"):
+            for _ in range(12):
+                dims = self.choices.randint(1, 6)
+                shape = [1 + self.number(40 if dims < 4 else 9) for _ in range(dims)]
+                a = self.values.integers(0, 99, shape).astype(dtype)
+                axes = self.choices.sample(range(dims), dims)
+                cut = tuple(slice(self.choices.randint(0, 1), None, self.choices.randint(1, 2))
+                            for _ in range(dims))
+                for part, there in ((a, self.up(a)), (a[cut], self.up(a)[cut])):
+                    expected = numpy.ascontiguousarray(part.transpose(axes))
+                    found = self.down(tessera.transpose(there, axes))
+                    numpy.testing.assert_array_equal(found, expected)
+
     def test_transposes(self):
         for dtype in ("i1", "f2", "f4", "f8", "c16"):
             a = self.values.integers(0, 9, (self.number(), self.number())).astype(dtype)
@@ -217,7 +267,13 @@ class Gpu(unittest.TestCase):
                 (ValueError, "out overlaps a", lambda: tessera.matmul(a, a, out=a)),
                 (ValueError, "contiguous rows or columns",
                  lambda: tessera.matmul(a[::2, ::2], a[:2])),
-                (ValueError, "must be a matrix", lambda: tessera.transpose(a, (0, 1)))):
+                (TypeError, "must both be", lambda: tessera.matmul(a, self.up(numpy.ones((3, 3),
+                                                                                         "c8")))),
+                (ValueError, "axes is", lambda: tessera.transpose(a, (0, 0))),
+                (ValueError, "a has 2 dimensions", lambda: tessera.argsort(a)),
+                (TypeError, "out has dtype float64",
+                 lambda: tessera.argsort(a[0], out=self.up(numpy.ones(3)))),
+                (ValueError, "must ascend", lambda: tessera.argsort(OnGpu(numpy.ones(9)[::-1])))):
             with self.subTest(words=words), self.assertRaisesRegex(kind, words):
                 call()
 

@@ -7,12 +7,12 @@ stands for all cores that the process may use (OMP_NUM_THREADS, its affinity); i
 from one that has imported tessera, calls use one thread, because OpenMP's threads do not survive a
 fork.
 
-matmul, sort, and transpose of matrices, also take arrays in the memory of an NVIDIA GPU (cupy,
-torch and others with __cuda_array_interface__) and compute there, in a build with CUDA. All arrays
-of a call, `out` too, are on one GPU, which becomes the current one; the result without `out` is an
-array that cupy.asarray and torch.as_tensor take without a copy. Nothing is copied or converted:
-other layouts, mixed dtypes and complex numbers are refused. A call waits for all earlier work of
-the GPU, and returns when the result is complete.
+matmul, transpose, sort and argsort also take arrays in the memory of an NVIDIA GPU (cupy, torch and
+others with __cuda_array_interface__) and compute there, in a build with CUDA. All arrays of a call,
+`out` too, are on one GPU, which becomes the current one; the result without `out` is an array that
+cupy.asarray and torch.as_tensor take without a copy. Nothing is copied to the host or converted:
+matrices without contiguous rows or columns, and mixed dtypes, are refused. A call waits for all
+earlier work of the GPU, and returns when the result is complete.
 
 >>> import numpy, tessera
 >>> a = numpy.arange(6.0).reshape(2, 3)
@@ -174,7 +174,9 @@ def argsort(a, *, descending=False, out=None, threads=0):
     >>> tessera.argsort(numpy.array([3.0, 1.0, 2.0, 1.0]), descending=True)
     array([0, 2, 1, 3])
     """
-    return _kernels.argsort(_array(a, "a", "argsort"), bool(descending), out, threads)
+    if _on_gpu(a, out):
+        return _gpu.call(_kernels.argsort, {"a": a}, out, bool(descending))
+    return _kernels.argsort(_array(a, "a"), bool(descending), out, threads, _HOST)
 
 
 def stencil(u, steps, *, kernel="heat", weights=None, boundary="nearest", value=0.0, out=None,

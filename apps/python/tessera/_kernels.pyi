@@ -28,7 +28,7 @@ def sort(
     a: NDArray[Any], descending: bool, out: Any, threads: SupportsIndex, place: Place, /
 ) -> NDArray[Any]: ...
 def argsort(
-    a: NDArray[Any], descending: bool, out: Any, threads: SupportsIndex, /
+    a: NDArray[Any], descending: bool, out: Any, threads: SupportsIndex, place: Place, /
 ) -> NDArray[Any]: ...
 def stencil(
     u: NDArray[Any],

@@ -22,6 +22,9 @@ template <class T>
 void cuda_register(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
 void cuda_tensor(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream);
 void cuda_tensor(const Gemm<double>& g, const Tuning& tuning, DeviceStream stream);
+/// Multiply complex matrices by cuda_tensor, in at most 512 MiB of work memory.
+void cuda_complex(const Gemm<Complex<float>>& g, const Tuning& tuning, DeviceStream stream);
+void cuda_complex(const Gemm<Complex<double>>& g, const Tuning& tuning, DeviceStream stream);
 template <class T>
 void cublas(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
 /// Returns why cuBLAS cannot be loaded, or "".
@@ -52,5 +55,6 @@ inline constexpr std::array<VariantInfo, 7> cuda_names{{
 void add_textbook_functions(std::vector<machine::DeviceFunction>& to);
 void add_register_functions(std::vector<machine::DeviceFunction>& to);
 void add_tensor_functions(std::vector<machine::DeviceFunction>& to);
+void add_complex_functions(std::vector<machine::DeviceFunction>& to);
 
 }  // namespace tessera::inline v1::matmul

@@ -63,7 +63,7 @@ std::vector<Variant> compiled_rows() {
       {entry(cuda_names, "cuda_tensor"),
        staged<float, cuda_tensor>,
        staged<double, cuda_tensor>,
-       {cuda_tensor, cuda_tensor}},
+       {cuda_tensor, cuda_tensor, cuda_complex, cuda_complex}},
       {of_vendor,
        staged<float, cublas<float>>,
        staged<double, cublas<double>>,
@@ -76,6 +76,7 @@ std::vector<machine::DeviceFunction> compiled_functions() {
   add_textbook_functions(all);
   add_register_functions(all);
   add_tensor_functions(all);
+  add_complex_functions(all);
   return all;
 }
 

@@ -2,6 +2,7 @@
 // The table of single-rank matrix multiplication variants.
 
 #include <span>
+#include <type_traits>
 
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/variant.hpp"
@@ -34,6 +35,16 @@ using DeviceKernel = void (*)(const Gemm<T>&, const Tuning&, DeviceStream);
 struct DeviceKernels {
   DeviceKernel<float> f32 = nullptr;
   DeviceKernel<double> f64 = nullptr;
+  DeviceKernel<Complex<float>> c64 = nullptr;  ///< nullptr: no complex elements
+  DeviceKernel<Complex<double>> c128 = nullptr;
+
+  template <class T>
+  [[nodiscard]] DeviceKernel<T> of() const {
+    if constexpr (std::is_same_v<T, float>) return f32;
+    if constexpr (std::is_same_v<T, double>) return f64;
+    if constexpr (std::is_same_v<T, Complex<float>>) return c64;
+    if constexpr (std::is_same_v<T, Complex<double>>) return c128;
+  }
 };
 
 /// A row of the table. Call it inside machine::parallel(threads, ...): variants that fork use the

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/cuda_code.hpp"
+#include "kernels/sort/cuda_argsort.hpp"
 #include "kernels/sort/cuda_device.cuh"
 #include "kernels/sort/resident.hpp"
 
@@ -297,6 +298,8 @@ const ResidentKernels<B>* compiled_kernels() {
                                           partition<B>,
                                           sort_part<B>,
                                           cuda_hybrid_bytes<B, NoValue>,
+                                          cuda_argsort<B>,
+                                          cuda_argsort_bytes<B>,
                                           sizeof(B) == 8 ? bucket_kernels() : nullptr};
   return &kernels;
 }

@@ -31,6 +31,10 @@ struct BestShape<8, 4> {
   using type = onesweep::Shape<768, 18, 1>;
 };
 template <>
+struct BestShape<4, 8> {
+  using type = onesweep::Shape<768, 14, 1>;
+};
+template <>
 struct BestShape<8, 8> {
   using type = onesweep::Shape<768, 14, 1>;
 };
@@ -48,6 +52,10 @@ struct SmallShape<4, 4> {
 template <>
 struct SmallShape<8, 4> {
   using type = onesweep::Shape<384, 11, 1>;
+};
+template <>
+struct SmallShape<4, 8> {
+  using type = onesweep::Shape<256, 13, 1>;
 };
 template <>
 struct SmallShape<8, 8> {
@@ -89,6 +97,7 @@ index_t cuda_radix_bytes(index_t n) {
 }
 
 TESSERA_SORT_INSTANTIATE_DEVICE(cuda_radix);
+TESSERA_SORT_INSTANTIATE_DEVICE_FOR(cuda_radix, std::uint32_t, std::uint64_t);
 
 void add_radix_functions(std::vector<machine::DeviceFunction>& to) {
   using U32 = std::uint32_t;
@@ -117,6 +126,7 @@ void add_radix_functions(std::vector<machine::DeviceFunction>& to) {
   of_items("keys of 4 bytes", Type<U32>{}, Type<NoValue>{});
   of_items("keys of 8 bytes", Type<U64>{}, Type<NoValue>{});
   of_items("4 + 4 bytes", Type<U32>{}, Type<U32>{});
+  of_items("4 + 8 bytes", Type<U32>{}, Type<U64>{});
   of_items("8 + 4 bytes", Type<U64>{}, Type<U32>{});
   of_items("8 + 8 bytes", Type<U64>{}, Type<U64>{});
 }

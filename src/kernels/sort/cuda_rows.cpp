@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/sort/algorithms.hpp"
+#include "kernels/sort/cuda_argsort.hpp"
 #include "kernels/sort/cuda_runs.hpp"
 
 namespace tessera::inline v1::sort {
@@ -49,6 +50,7 @@ std::vector<Variant> compiled_rows() {
 std::vector<machine::DeviceFunction> compiled_functions() {
   std::vector<machine::DeviceFunction> all;
   add_radix_functions(all);
+  add_argsort_functions(all);
   add_hybrid_functions(all);
   add_merge_functions(all);
   add_counting_functions(all);

@@ -77,6 +77,17 @@ struct Parts {
   std::uint64_t* cursors = nullptr;
 };
 
+/// Keys whose order is wanted, in memory that the device can access; all arrays have n elements and
+/// are overwritten.
+template <class B>
+struct OrderOfKeys {
+  B *keys = nullptr, *spare_keys = nullptr;
+  std::uint64_t *order = nullptr, *spare_order = nullptr;
+  index_t n = 0;
+  KeyMap<B> map{};
+  std::byte* work = nullptr;  ///< aligned to 256
+};
+
 /// Device kernels for data in memory that the device can access, on a stream.
 template <class B>
 struct ResidentKernels {
@@ -93,6 +104,10 @@ struct ResidentKernels {
   void (*sort)(B* keys, B* spare, index_t n, const KeyMap<B>& map, std::byte* work,
                CUstream_st* stream) = nullptr;
   index_t (*work_bytes)(index_t n) = nullptr;
+  /// Sets order[j] to the position of the key that belongs at j, stably; of reals, -0 equals 0, and
+  /// all NaN are equal and last. work has argsort_bytes(n).
+  void (*argsort)(const OrderOfKeys<B>& block, CUstream_st* stream) = nullptr;
+  index_t (*argsort_bytes)(index_t n) = nullptr;
   /// Kernels for 64-bit keys that ranks divide directly into the buckets of their sort; nullptr for
   /// others.
   const buckets::Kernels* dividing = nullptr;

@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "kernels/transpose/boxes.hpp"
 #include "kernels/transpose/variants.hpp"
 #include "kernels/transpose/vector_plan.hpp"
 #include "machine/occupancy.hpp"
@@ -21,6 +22,14 @@ DeviceKernel cuda_coalesced;
 DeviceKernel cuda_conflict_free;
 DeviceKernel cuda_diagonal;
 DeviceKernel cuda_vectorized;
+
+/// Moves records as move_strided() (strided.hpp), with any strides of `from`. The memory of both
+/// sides is aligned as records are above.
+void cuda_rearrange(const Rearrangement& task, const std::byte* from, std::byte* to,
+                    DeviceStream stream);
+using DeviceRearrange = decltype(&cuda_rearrange);
+/// Returns it; nullptr in a build without CUDA.
+[[nodiscard]] DeviceRearrange device_rearrange();
 
 /// The device rows of the table: names and descriptions, those of a build whose library is missing,
 /// too.
@@ -79,5 +88,6 @@ void run_vectorized(const ConstRecords& a, const Records& b, const VectorPlan& p
 [[nodiscard]] std::vector<machine::DeviceFunction> compiled_functions();
 void add_ladder_functions(std::vector<machine::DeviceFunction>& to);
 void add_vectorized_functions(std::vector<machine::DeviceFunction>& to);
+void add_rearrange_functions(std::vector<machine::DeviceFunction>& to);
 
 }  // namespace tessera::inline v1::transpose

@@ -145,6 +145,7 @@ std::vector<machine::DeviceFunction> compiled_functions() {
   std::vector<machine::DeviceFunction> all;
   add_ladder_functions(all);
   add_vectorized_functions(all);
+  add_rearrange_functions(all);
   return all;
 }
 

@@ -12,29 +12,6 @@
 namespace tessera::inline v1::transpose {
 namespace {
 
-/// Returns the same moves with axes in the order of `to`, neighbours merged, and an axis that is
-/// contiguous on both sides as part of the record.
-Rearrangement simplified(const Rearrangement& task) {
-  const Rearrangement all = in_order_of_to(task);
-  Rearrangement result;
-  result.bytes = task.bytes;
-  for (const Axis* axis = all.axis; axis != all.axis + all.rank; ++axis) {
-    Axis* const last = result.rank > 0 ? &result.axis[result.rank - 1] : nullptr;
-    if (last != nullptr && last->from == axis->extent * axis->from &&
-        last->to == axis->extent * axis->to)
-      *last = {last->extent * axis->extent, axis->from, axis->to};
-    else
-      result.axis[result.rank++] = *axis;
-  }
-  if (result.rank == 0) return result;
-  const Axis& fastest = result.axis[result.rank - 1];
-  if (fastest.from == result.bytes && fastest.to == result.bytes) {
-    result.bytes *= fastest.extent;
-    --result.rank;
-  }
-  return result;
-}
-
 /// Returns the axis other than the fastest of `to` along which records of `from` are contiguous; -1
 /// if there is none, if those of `to` are not contiguous, or if records of `from` overlap.
 int turned_axis(const Rearrangement& task) {
@@ -94,6 +71,27 @@ Rearrangement in_order_of_to(const Rearrangement& task) {
     for (; at > 0 && result.axis[at - 1].to < task.axis[k].to; --at)
       result.axis[at] = result.axis[at - 1];
     result.axis[at] = task.axis[k];
+  }
+  return result;
+}
+
+Rearrangement simplified(const Rearrangement& task) {
+  const Rearrangement all = in_order_of_to(task);
+  Rearrangement result;
+  result.bytes = task.bytes;
+  for (const Axis* axis = all.axis; axis != all.axis + all.rank; ++axis) {
+    Axis* const last = result.rank > 0 ? &result.axis[result.rank - 1] : nullptr;
+    if (last != nullptr && last->from == axis->extent * axis->from &&
+        last->to == axis->extent * axis->to)
+      *last = {last->extent * axis->extent, axis->from, axis->to};
+    else
+      result.axis[result.rank++] = *axis;
+  }
+  if (result.rank == 0) return result;
+  const Axis& fastest = result.axis[result.rank - 1];
+  if (fastest.from == result.bytes && fastest.to == result.bytes) {
+    result.bytes *= fastest.extent;
+    --result.rank;
   }
   return result;
 }
