@@ -19,7 +19,8 @@
  *
  * Options: a text of "name=value" separated by blanks; NULL or "" for the defaults, which are the
  * fastest. All functions that compute know threads=N (0: those of the context; without one, the
- * number of OpenMP). */
+ * number of OpenMP). gpu=N: all arrays of the call are in the memory of that GPU, where it computes
+ * by the best kernel after all earlier work of the GPU; it returns when the result is complete. */
 #ifndef TESSERA_H
 #define TESSERA_H
 
@@ -104,14 +105,14 @@ enum tessera_direction { TESSERA_ASCENDING = 0, TESSERA_DESCENDING = 1 };
 /* Computes c[0:m, 0:n] = alpha * op(a)[0:m, 0:k] * op(b)[0:k, 0:n] + beta * c[0:m, 0:n]. Types:
  * f32, f64, c64, c128, also of alpha (NULL: 1) and beta (NULL: 0). With beta 0, c is not read. The
  * bits of c do not depend on the number of threads. Options: threads, kernel (`tessera list
- * matmul`). */
+ * matmul`), gpu. */
 int tessera_matmul(int order, int type, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
                    const void* alpha, const void* a, int64_t lda, const void* b, int64_t ldb,
                    const void* beta, void* c, int64_t ldc, const char* options);
 
 /* Computes b[0:n, 0:m] = alpha * transpose(a[0:m, 0:n]) + beta * b[0:n, 0:m], conjugated for
  * TESSERA_CONJ_TRANS. Types: any with alpha 1 and beta 0, otherwise f32, f64, c64, c128.
- * Options: threads, kernel (of moves: `tessera list transpose`). */
+ * Options: threads, kernel (of moves: `tessera list transpose`), gpu (moves only). */
 int tessera_transpose(int order, int type, int op, int64_t m, int64_t n, double alpha,
                       const void* a, int64_t lda, double beta, void* b, int64_t ldb,
                       const char* options);
@@ -119,17 +120,18 @@ int tessera_transpose(int order, int type, int op, int64_t m, int64_t n, double 
 /* Copies b[i, j, ...] = a[i, j, ...] between arrays of `dims` (1 to 6) dimensions with any strides
  * of at least 1, in elements (NULL: contiguous, last dimension fastest): rows and columns that are
  * not contiguous, axes in another order. Elements of b are separate. Types: any.
- * Options: threads. */
+ * Options: threads, gpu. */
 int tessera_rearrange(int type, int dims, const int64_t* extents, const void* a,
                       const int64_t* a_strides, void* b, const int64_t* b_strides,
                       const char* options);
 
 /* Sorts keys[0:n]. Types: f32, f64, i32, i64, u32, u64. -0 is before 0, in descending order after
- * it; NaN are last in both. Options: threads, kernel (`tessera list sort`). */
+ * it; NaN are last in both. Options: threads, kernel (`tessera list sort`), gpu. */
 int tessera_sort(int type, int direction, int64_t n, void* keys, const char* options);
 
 /* Sets permutation[j] to the place, from 0, of the key that belongs at j; equal keys keep their
- * order. Types as tessera_sort; NaN are equal, and so are -0 and 0. Options: threads. */
+ * order. Types as tessera_sort; NaN are equal, and so are -0 and 0. Options: threads,
+ * gpu. */
 int tessera_argsort(int type, int direction, int64_t n, const void* keys, uint64_t* permutation,
                     const char* options);
 
@@ -148,6 +150,18 @@ typedef struct tessera_stencil_s {
  * slowest first. Types: f32, f64. Options: threads. */
 int tessera_advance(const tessera_stencil* stencil, int type, const int64_t* extents, void* u,
                     const int64_t* strides, int64_t steps, const char* options);
+
+/* Set bytes to the working memory of the call with these arguments, an upper bound with
+ * kernel=auto. */
+int tessera_sort_workspace_bytes(int type, int64_t n, const char* options, int64_t* bytes);
+int tessera_argsort_workspace_bytes(int type, int64_t n, const char* options, int64_t* bytes);
+int tessera_advance_workspace_bytes(const tessera_stencil* stencil, int type,
+                                    const int64_t* extents, const char* options, int64_t* bytes);
+
+/* Lends memory, until it is taken back by NULL and 0 or replaced by other memory:
+ * tessera_sort, tessera_argsort and tessera_advance on this thread take their working memory from
+ * there, and allocate nothing if it suffices; otherwise they allocate what is missing. Local. */
+int tessera_use_workspace(void* memory, int64_t bytes);
 
 /* --- Communicators ------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 // transposes in the other order.
 
 #include "c/arguments.hpp"
+#include "c/gpu.hpp"
 #include "c/options.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "kernels/matmul/variants.hpp"
@@ -28,6 +29,14 @@ LocalOperand operand(const char* name, const void* data, index_t ld, matmul::Op 
           {turned ? shape.cols : shape.rows, turned ? shape.rows : shape.cols, shape.storage}};
 }
 
+/// Multiplies matrices in the memory of the current GPU.
+template <class T>
+void multiply_on_gpu(const matmul::Gemm<T>& g) {
+  if (g.c.empty()) return;
+  const auto kernel = matmul::best_device()->on_device.of<T>();
+  machine::device::call([&](matmul::DeviceStream stream) { kernel(g, {}, stream); });
+}
+
 template <class T>
 void multiply(matmul::Gemm<T> g, const char* options) {
   if (options == nullptr || *options == '\0') {
@@ -35,7 +44,8 @@ void multiply(matmul::Gemm<T> g, const char* options) {
     const int team = matmul::useful_threads<T>(g.m(), g.n(), g.k(), owned);
     return machine::parallel(team, [&] { matmul::cache_oblivious(g); });
   }
-  const Options asked(options, {"threads", "kernel"});
+  const Options asked(options, {"threads", "kernel", "gpu"});
+  if (uses_gpu(asked)) return multiply_on_gpu(g);
   const matmul::Variant* const kernel = kernel_of(matmul::variants(), asked);
   const int team =
       matmul::useful_threads<T>(g.m(), g.n(), g.k(), asked.threads(machine::default_threads()));

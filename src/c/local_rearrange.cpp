@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "c/arguments.hpp"
+#include "c/gpu.hpp"
 #include "c/options.hpp"
+#include "kernels/transpose/cuda.hpp"
 #include "kernels/transpose/strided.hpp"
 #include "machine/fork_join.hpp"
 
@@ -59,7 +61,8 @@ void rearrange(kernels::Rearrangement task, const void* a, const int64_t* a_stri
                const int64_t* b_strides, const char* options) {
   set_strides(task, &kernels::Axis::from, a_strides, "a_strides");
   set_strides(task, &kernels::Axis::to, b_strides, "b_strides");
-  const Options asked(options, {"threads"});
+  const Options asked(options, {"threads", "gpu"});
+  const bool on_gpu = uses_gpu(asked);
   const int owned = asked.threads(machine::default_threads());
   if (task.total() == 0) return;
   expect_memory(a, 1, "a");
@@ -68,11 +71,16 @@ void rearrange(kernels::Rearrangement task, const void* a, const int64_t* a_stri
   const index_t written = reach(task, &kernels::Axis::to, "b_strides");
   refuse_shared_elements(task);
   refuse_overlap("b", {b, written}, "a", {a, read});
+  const auto* const from = static_cast<const std::byte*>(a);
+  auto* const to = static_cast<std::byte*>(b);
+  if (on_gpu) {
+    return machine::device::call(
+        [&](kernels::DeviceStream stream) { kernels::device_rearrange()(task, from, to, stream); });
+  }
   constexpr index_t bytes_of_thread = 1 << 17;  // waking a thread takes as long as copying these
   const auto threads =
       static_cast<int>(std::clamp<index_t>(task.total() / bytes_of_thread, 1, owned));
-  kernels::move_strided(task, static_cast<const std::byte*>(a), static_cast<std::byte*>(b),
-                        {.threads = threads});
+  kernels::move_strided(task, from, to, {.threads = threads});
 }
 
 }  // namespace

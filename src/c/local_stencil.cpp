@@ -3,6 +3,7 @@
 #include "c/arguments.hpp"
 #include "c/options.hpp"
 #include "c/stencils.hpp"
+#include "c/workspace.hpp"
 #include "kernels/stencil/array.hpp"
 #include "machine/fork_join.hpp"
 
@@ -69,6 +70,24 @@ void refuse_self_overlap(const Index3& stride, const Index3& extent, index_t byt
   }
 }
 
+/// Returns the march without memory and steps. Throws Error(usage) naming the argument.
+stencil::ArrayMarch march_of(const tessera_stencil* stencil, int type, const int64_t* extents,
+                             const char* options) {
+  stencil::ArrayMarch march;
+  march.stencil = stencil_of(stencil);
+  march.sides = sides_of(*stencil);
+  expect(type == TESSERA_F32 || type == TESSERA_F64, "type", "is {}: must be TESSERA_F32 or F64",
+         type);
+  march.extent = three(extents, stencil->dims, 1, 0, "extents");
+  const index_t points = checked_mul(checked_mul(march.extent[0], march.extent[1], "extents"),
+                                     march.extent[2], "extents");
+  [[maybe_unused]] const index_t size = checked_mul(points, bytes_of(type), "extents");
+  const Options asked(options, {"threads", "kernel"});
+  march.kernel = kernel_of(stencil::variants(), asked);
+  march.threads = asked.threads(machine::default_threads());
+  return march;
+}
+
 }  // namespace
 }  // namespace tessera::inline v1::c
 
@@ -76,17 +95,10 @@ int tessera_advance(const tessera_stencil* stencil, int type, const int64_t* ext
                     const int64_t* strides, int64_t steps, const char* options) {
   using namespace tessera;
   return c::guarded([&] {
-    stencil::ArrayMarch march;
-    march.stencil = c::stencil_of(stencil);
-    march.sides = c::sides_of(*stencil);
-    c::expect(type == TESSERA_F32 || type == TESSERA_F64, "type",
-              "is {}: must be TESSERA_F32 or F64", type);
+    const c::Lent lent;
+    stencil::ArrayMarch march = c::march_of(stencil, type, extents, options);
     const index_t bytes = c::bytes_of(type);
-    march.extent = c::three(extents, stencil->dims, 1, 0, "extents");
-    const index_t points = checked_mul(checked_mul(march.extent[0], march.extent[1], "extents"),
-                                       march.extent[2], "extents");
-    [[maybe_unused]] const index_t size = checked_mul(points, bytes, "extents");
-    c::expect_memory(u, points, "u");
+    c::expect_memory(u, march.extent.volume(), "u");
     c::expect_extent(steps, "steps");
     march.steps = steps;
     march.from_stride = march.to_stride =
@@ -94,12 +106,19 @@ int tessera_advance(const tessera_stencil* stencil, int type, const int64_t* ext
     c::refuse_self_overlap(march.to_stride, march.extent, bytes);
     march.to = static_cast<std::byte*>(u);
     march.from = march.to;
-    const c::Options asked(options, {"threads", "kernel"});
-    march.kernel = c::kernel_of(stencil::variants(), asked);
-    march.threads = asked.threads(machine::default_threads());
     if (type == TESSERA_F32)
       stencil::advance<float>(march);
     else
       stencil::advance<double>(march);
+  });
+}
+
+int tessera_advance_workspace_bytes(const tessera_stencil* stencil, int type,
+                                    const int64_t* extents, const char* options, int64_t* bytes) {
+  using namespace tessera;
+  return c::answer(bytes, [&] {
+    const stencil::ArrayMarch march = c::march_of(stencil, type, extents, options);
+    return type == TESSERA_F32 ? stencil::workspace_bytes<float>(march)
+                               : stencil::workspace_bytes<double>(march);
   });
 }

@@ -4,6 +4,7 @@
 #include <complex>
 
 #include "c/arguments.hpp"
+#include "c/gpu.hpp"
 #include "c/options.hpp"
 #include "kernels/transpose/update.hpp"
 #include "machine/fork_join.hpp"
@@ -28,13 +29,28 @@ struct Scale {
   kernels::Conjugate conjugate;
 };
 
+/// Calls f(a, b) with the matrices as records of their elements.
+template <class F>
+void with_records(const Matrix& a, const Result& b, index_t bytes, const F& f) {
+  f(kernels::ConstRecords{static_cast<const std::byte*>(a.data), a.shape.outer(), a.shape.inner(),
+                          a.ld, bytes},
+    kernels::Records{static_cast<std::byte*>(b.data), b.shape.outer(), b.shape.inner(), b.ld,
+                     bytes});
+}
+
 void move(const Matrix& a, const Result& b, index_t bytes, const kernels::Tuning& tuning,
           const kernels::Variant* kernel) {
-  const kernels::ConstRecords from{static_cast<const std::byte*>(a.data), a.shape.outer(),
-                                   a.shape.inner(), a.ld, bytes};
-  const kernels::Records to{static_cast<std::byte*>(b.data), b.shape.outer(), b.shape.inner(), b.ld,
-                            bytes};
-  (kernel == nullptr ? kernels::best(from, to) : *kernel).out_of_place(from, to, tuning);
+  with_records(a, b, bytes, [&](const auto& from, const auto& to) {
+    (kernel == nullptr ? kernels::best(from, to) : *kernel).out_of_place(from, to, tuning);
+  });
+}
+
+void move_on_gpu(const Matrix& a, const Result& b, index_t bytes) {
+  with_records(a, b, bytes, [](const auto& from, const auto& to) {
+    machine::device::call([&](kernels::DeviceStream stream) {
+      kernels::best_device()->on_device(from, to, {}, stream);
+    });
+  });
 }
 
 template <class T>
@@ -54,7 +70,8 @@ void transpose(int type, const Matrix& a, const Result& b, const Scale& scale,
   expect_matrix("b", b.data, b.ld, b.shape, bytes);
   refuse_overlap("b", extent_of(b.data, b.ld, b.shape, bytes), "a",
                  extent_of(a.data, a.ld, a.shape, bytes));
-  const Options asked(options, {"threads", "kernel"});
+  const Options asked(options, {"threads", "kernel", "gpu"});
+  const bool on_gpu = uses_gpu(asked);
   const kernels::Variant* const kernel = kernel_of(kernels::variants(), asked);
   expect(kernel == nullptr || kernel->out_of_place != nullptr, "options",
          "has kernel={}, which transposes in place only", asked.text("kernel"));
@@ -65,7 +82,11 @@ void transpose(int type, const Matrix& a, const Result& b, const Scale& scale,
   if (a.shape.rows == 0 || a.shape.cols == 0) return;
   const bool conjugates =
       scale.conjugate == kernels::Conjugate::yes && (type == TESSERA_C64 || type == TESSERA_C128);
-  if (scale.alpha == 1 && scale.beta == 0 && !conjugates) return move(a, b, bytes, tuning, kernel);
+  const bool moves = scale.alpha == 1 && scale.beta == 0 && !conjugates;
+  expect(moves || !on_gpu, "options", "has gpu={}, where transposes only move elements",
+         asked.text("gpu"));
+  if (on_gpu) return move_on_gpu(a, b, bytes);
+  if (moves) return move(a, b, bytes, tuning, kernel);
   dispatch_number(type, [&](auto t) {
     using T = typename decltype(t)::type;
     if constexpr (is_complex<T>)

@@ -1,6 +1,7 @@
 #pragma once
 // The text of options of a call: "name=value name=value".
 
+#include <array>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -16,7 +17,7 @@ namespace tessera::inline v1::c {
 class Options {
  public:
   /// Throws Error(usage) naming `options` unless the text, or nullptr, has these names only, each
-  /// once with a value. Allocates nothing without text.
+  /// once with a value. The text must outlive the object. Allocates nothing.
   Options(const char* text, std::initializer_list<const char*> names);
 
   /// Returns the value of a name; "" if it is not given.
@@ -28,7 +29,9 @@ class Options {
   [[nodiscard]] int threads(int owned) const;
 
  private:
-  std::vector<std::pair<std::string, std::string>> values_;
+  static constexpr std::size_t most = 8;  // options of a function
+  std::array<std::pair<std::string_view, std::string_view>, most> values_;
+  std::size_t count_ = 0;
 };
 
 /// Throws Error(usage): an option has none of the known values.
@@ -41,12 +44,11 @@ template <class Row>
 [[nodiscard]] const Row* kernel_of(std::span<const Row> table, const Options& options) {
   const std::string_view name = options.text("kernel");
   if (name.empty() || name == "auto") return nullptr;
+  for (const Row& row : table)
+    if (row.space == Space::host && row.name == name) return require_library(row), &row;
   std::vector<std::string> known{"auto"};
-  for (const Row& row : table) {
-    if (row.space != Space::host) continue;
-    if (row.name == name) return require_library(row), &row;
-    known.emplace_back(row.name);
-  }
+  for (const Row& row : table)
+    if (row.space == Space::host) known.emplace_back(row.name);
   unknown_value("kernel", name, known);
 }
 

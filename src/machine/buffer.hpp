@@ -11,9 +11,20 @@
 namespace tessera::inline v1::machine {
 
 /// Allocates bytes aligned to 64, from 2 MiB on aligned to 2 MiB with transparent huge pages
-/// requested. Returns nullptr for 0 bytes. Throws Error(memory).
+/// requested; from the workspace of this thread (workspace.hpp) if it has one with free memory.
+/// Returns nullptr for 0 bytes. Throws Error(memory).
 [[nodiscard]] void* allocate(index_t bytes);
 void release(void* data) noexcept;
+
+/// Scope guard: buffers that this thread makes, and destroys before the end, have a size but no
+/// memory: those of objects that are made only to be asked for their sizes.
+class WithoutMemory {
+ public:
+  WithoutMemory();
+  ~WithoutMemory();
+  WithoutMemory(const WithoutMemory&) = delete;
+  WithoutMemory& operator=(const WithoutMemory&) = delete;
+};
 
 /// The allocator of a Buffer's elements; specialised for some element types.
 template <class T>

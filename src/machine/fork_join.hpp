@@ -20,6 +20,7 @@
 #include "machine/crew.hpp"
 #include "machine/kept.hpp"
 #include "machine/work_span.hpp"
+#include "machine/workspace.hpp"
 
 namespace tessera::inline v1::machine {
 
@@ -71,6 +72,22 @@ class Carried {
   std::exception_ptr exception_;
 };
 
+namespace detail {
+
+/// Runs f() on the first thread of a region; the others serve its crew.
+template <class F>
+void run_as_crew(Crew& crew, const F& f) {
+  const Crew::Member member(&crew);
+  if (omp_get_thread_num() == 0) {
+    f();
+    crew.close();
+  } else {
+    crew.serve(omp_get_thread_num());
+  }
+}
+
+}  // namespace detail
+
 /// Runs f() once, on this thread, with a team of `threads`; thread-local state therefore persists
 /// between calls. Here and below, one of the exceptions thrown by any thread is rethrown.
 template <class F>
@@ -86,14 +103,13 @@ void parallel(int threads, F&& f) {
   }
   Carried carried;
   Crew crew(omp_get_level() + 1);
+  Workspace* const workspace = Workspace::of_this_thread();
 #pragma omp parallel num_threads(threads) default(shared)
   {
-    const Crew::Member member(&crew);
-    if (omp_get_thread_num() == 0) {
-      carried.from(f);
-      crew.close();
-    } else {
-      crew.serve(omp_get_thread_num());
+    const Workspace::Scope allocates_from(workspace);
+    detail::run_as_crew(crew, [&] { carried.from(f); });
+    if (workspace != nullptr) {
+#pragma omp barrier  // executes the last tasks, which allocate as well
     }
   }
   carried.rethrow();
@@ -253,8 +269,12 @@ void parallel_for(index_t begin, index_t end, index_t grain, const Body& body) {
 template <class Body>
 void on_each_thread(int threads, const Body& body) {
   Carried carried;
+  Workspace* const workspace = Workspace::of_this_thread();
 #pragma omp parallel num_threads(threads) default(shared) if (threads > 1)
-  carried.from([&] { body(omp_get_thread_num(), omp_get_num_threads()); });
+  {
+    const Workspace::Scope allocates_from(workspace);
+    carried.from([&] { body(omp_get_thread_num(), omp_get_num_threads()); });
+  }
   carried.rethrow();
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -93,6 +94,147 @@ TEST(Memory, RepeatedProductsAndTransposesAllocateNothing) {
     const std::size_t before = tessera::allocated_bytes();
     for (int k = 0; k < 3; ++k) ASSERT_EQ(call(), TESSERA_OK);
     EXPECT_EQ(tessera::allocated_bytes() - before, 0U);
+  }
+}
+
+using Keys = std::vector<double>;
+Keys made_keys(std::size_t count, int kind) {
+  Keys keys(count);
+  std::uint64_t state = 1 + static_cast<std::uint64_t>(kind);
+  for (std::size_t i = 0; i < count; ++i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    const auto random = static_cast<double>(state >> 33);
+    const auto place = static_cast<double>(i), all = static_cast<double>(count);
+    switch (kind) {
+      case 0:
+        keys[i] = random;  // radix
+        break;
+      case 1:
+        keys[i] = static_cast<double>(state >> 60);  // few values
+        break;
+      case 2:
+        keys[i] = i % 1000 == 7 ? random : place;  // nearly in order
+        break;
+      case 3:
+        keys[i] = std::fmod(place * 5, all);  // runs
+        break;
+      case 4:
+        keys[i] = std::ldexp(random, static_cast<int>(state >> 58) * 8);  // uneven
+        break;
+      case 5:
+        keys[i] = static_cast<double>(state >> 33) / 7 * (state >> 62 == 0 ? 1 : 0);  // equal ones
+        break;
+      default:
+        keys[i] = all - place;  // reversed
+    }
+  }
+  return keys;
+}
+constexpr int kinds_of_keys = 7;
+
+/// Memory that is lent to the calls of this thread, between sentinels.
+class LentMemory {
+ public:
+  explicit LentMemory(std::int64_t bytes) : memory_(static_cast<std::size_t>(bytes) + 2 * edge) {
+    std::fill_n(memory_.begin(), edge, mark);
+    std::fill_n(memory_.end() - edge, edge, mark);
+    EXPECT_EQ(tessera_use_workspace(memory_.data() + edge, bytes), TESSERA_OK);
+  }
+  ~LentMemory() {
+    EXPECT_EQ(tessera_use_workspace(nullptr, 0), TESSERA_OK);
+    EXPECT_EQ(std::count(memory_.begin(), memory_.begin() + edge, mark), edge);
+    EXPECT_EQ(std::count(memory_.end() - edge, memory_.end(), mark), edge);
+  }
+
+ private:
+  static constexpr std::ptrdiff_t edge = 72;
+  static constexpr unsigned char mark = 0x5a;
+  std::vector<unsigned char> memory_;
+};
+
+/// Expects that repeated calls with lent memory of that size allocate nothing.
+template <class F>
+void expect_no_allocation(std::int64_t bytes, const F& call) {
+  const LentMemory lent(bytes);
+  call();
+  const std::size_t before = tessera::allocated_bytes();
+  for (int k = 0; k < 2; ++k) call();
+  EXPECT_EQ(tessera::allocated_bytes() - before, 0U);
+}
+
+TEST(Memory, SortsInLentMemoryAllocateNothing) {
+  for (const std::size_t count : {10U, 3000U, 300000U}) {
+    for (int kind = 0; kind < kinds_of_keys; ++kind) {
+      const Keys keys = made_keys(count, kind);
+      Keys sorted = keys, want = keys;
+      std::sort(want.begin(), want.end());
+      std::vector<std::uint64_t> places(count);
+      for (const char* options : {"threads=1", "threads=3"}) {
+        SCOPED_TRACE(std::to_string(count) + " keys of kind " + std::to_string(kind) + ", " +
+                     options);
+        const auto size = static_cast<std::int64_t>(count);
+        std::int64_t bytes = 0;
+        ASSERT_EQ(tessera_sort_workspace_bytes(TESSERA_F64, size, options, &bytes), TESSERA_OK);
+        expect_no_allocation(bytes, [&] {
+          std::copy(keys.begin(), keys.end(), sorted.begin());
+          ASSERT_EQ(tessera_sort(TESSERA_F64, TESSERA_ASCENDING, size, sorted.data(), options),
+                    TESSERA_OK);
+        });
+        EXPECT_TRUE(sorted == want);
+        ASSERT_EQ(tessera_argsort_workspace_bytes(TESSERA_F64, size, options, &bytes), TESSERA_OK);
+        expect_no_allocation(bytes, [&] {
+          ASSERT_EQ(tessera_argsort(TESSERA_F64, TESSERA_ASCENDING, size, keys.data(),
+                                    places.data(), options),
+                    TESSERA_OK);
+        });
+        for (std::size_t i = 0; i < count; ++i) sorted[i] = keys[places[i]];
+        EXPECT_TRUE(sorted == want);
+      }
+    }
+  }
+}
+
+TEST(Memory, StencilsInLentMemoryAllocateNothing) {
+  const std::int64_t extents[3] = {40, 50, 60};
+  const std::vector<double> weights(27, 1.0 / 32);
+  const std::int64_t shape[3] = {3, 3, 3};
+  for (const char* boundary : {"clamp", "periodic", "constant", "reflect"}) {
+    for (const int dims : {1, 2, 3}) {
+      for (const bool named : {true, false}) {
+        const tessera_stencil stencil{
+            dims, named ? "star2" : nullptr, shape + 3 - dims, weights.data(), boundary, 2};
+        for (const char* options : {"threads=1", "threads=3"}) {
+          SCOPED_TRACE(std::string(boundary) + ", " + options);
+          const std::int64_t* const box = extents + 3 - dims;
+          std::vector<double> start(40 * 50 * 60), u, want;
+          for (std::size_t i = 0; i < start.size(); ++i) start[i] = static_cast<double>(i % 17);
+          want = start;
+          ASSERT_EQ(tessera_advance(&stencil, TESSERA_F64, box, want.data(), nullptr, 5, options),
+                    TESSERA_OK);
+          u = start;
+          std::int64_t bytes = 0;
+          ASSERT_EQ(tessera_advance_workspace_bytes(&stencil, TESSERA_F64, box, options, &bytes),
+                    TESSERA_OK);
+          expect_no_allocation(bytes, [&] {
+            std::copy(start.begin(), start.end(), u.begin());
+            ASSERT_EQ(tessera_advance(&stencil, TESSERA_F64, box, u.data(), nullptr, 5, options),
+                      TESSERA_OK);
+          });
+          EXPECT_TRUE(u == want);
+        }
+      }
+    }
+  }
+}
+
+TEST(Memory, CallsAllocateWhatLentMemoryLacks) {
+  const Keys keys = made_keys(300000, 0);
+  for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{200}, std::int64_t{1} << 20}) {
+    Keys sorted = keys;
+    const LentMemory lent(bytes);
+    ASSERT_EQ(tessera_sort(TESSERA_F64, TESSERA_ASCENDING, 300000, sorted.data(), nullptr),
+              TESSERA_OK);
+    EXPECT_TRUE(std::is_sorted(sorted.begin(), sorted.end()));
   }
 }
 

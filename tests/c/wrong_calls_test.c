@@ -137,6 +137,24 @@ static void test_stencils(void) {
   CHECK(strstr(tessera_error_text(), "periodic") != NULL);
 }
 
+static void test_workspaces(void) {
+  const int64_t extents[2] = {4, 5}, negative[2] = {4, -5};
+  const tessera_stencil heat = {2, "heat", NULL, NULL, NULL, 0};
+  int64_t bytes = 0;
+  WRONG(tessera_sort_workspace_bytes(TESSERA_C64, 3, NULL, &bytes), "type");
+  WRONG(tessera_sort_workspace_bytes(TESSERA_F64, -3, NULL, &bytes), "n");
+  WRONG(tessera_sort_workspace_bytes(TESSERA_F64, 3, "kernel", &bytes), "options");
+  WRONG(tessera_sort_workspace_bytes(TESSERA_F64, 3, NULL, NULL), "bytes");
+  WRONG(tessera_argsort_workspace_bytes(TESSERA_F64, -3, NULL, &bytes), "n");
+  WRONG(tessera_argsort_workspace_bytes(TESSERA_F64, 3, "kernel=radix", &bytes), "options");
+  WRONG(tessera_advance_workspace_bytes(NULL, TESSERA_F64, extents, NULL, &bytes), "stencil");
+  WRONG(tessera_advance_workspace_bytes(&heat, TESSERA_F64, negative, NULL, &bytes), "extents");
+  WRONG(tessera_advance_workspace_bytes(&heat, TESSERA_F64, extents, NULL, NULL), "bytes");
+  WRONG(tessera_use_workspace(a, -1), "bytes");
+  WRONG(tessera_use_workspace(NULL, 8), "memory");
+  CHECK(tessera_use_workspace(NULL, 0) == TESSERA_OK);
+}
+
 /* Handles and communicators before MPI is initialised. */
 static void test_handles(void) {
   tessera_context context = 0;
@@ -196,6 +214,7 @@ int main(void) {
   test_transposes();
   test_sorts();
   test_stencils();
+  test_workspaces();
   test_handles();
   test_codes();
   return failures == 0 ? 0 : 1;

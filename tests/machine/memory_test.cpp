@@ -4,11 +4,16 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
+#include <utility>
 #include <vector>
 
+#include "base/random.hpp"
 #include "machine/buffer.hpp"
 #include "machine/copy_rows.hpp"
+#include "machine/fork_join.hpp"
 #include "machine/pages.hpp"
+#include "machine/workspace.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -119,6 +124,85 @@ TEST(CopyRows, BringsEveryByteAndNoMore) {
       EXPECT_TRUE(to == want) << rows << " x " << cols << " " << shift;
     }
   }
+}
+
+TEST(Workspace, PartsAreSeparateAlignedAndComeBack) {
+  constexpr index_t bytes = 100000;
+  std::vector<unsigned char> memory(bytes + 200, 7);
+  Workspace workspace(memory.data() + 99, bytes);
+  struct Taken {
+    unsigned char* data;
+    index_t bytes;
+    unsigned char mark;
+  };
+  std::vector<Taken> taken;
+  const auto give = [&](std::size_t at) {
+    const Taken one = taken[at];
+    EXPECT_EQ(std::count(one.data, one.data + one.bytes, one.mark), one.bytes);
+    EXPECT_TRUE(workspace.give(one.data));
+    taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(at));
+  };
+  int refused = 0;
+  for (index_t step = 0; step < 3000; ++step) {
+    const std::uint64_t random = random_bits(5, 1, step);
+    const auto wanted = static_cast<index_t>(random % 9000);
+    auto* const data = static_cast<unsigned char*>(workspace.take(wanted));
+    if (data == nullptr) {
+      ++refused;
+      give(random / 9000 % taken.size());
+      continue;
+    }
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 64, 0U);
+    EXPECT_GE(data, memory.data() + 99);
+    EXPECT_LE(data + wanted, memory.data() + 99 + bytes);
+    taken.push_back({data, wanted, static_cast<unsigned char>(random >> 50)});
+    std::fill_n(data, wanted, taken.back().mark);
+  }
+  EXPECT_GT(refused, 100);
+  while (!taken.empty()) give(taken.size() / 2);
+  EXPECT_LE(workspace.used(), bytes);
+  void* const all = workspace.take(bytes - 256);  // free parts are joined again
+  EXPECT_NE(all, nullptr);
+  EXPECT_TRUE(workspace.give(all));
+  EXPECT_EQ(std::count(memory.begin(), memory.begin() + 99, 7), 99);
+  EXPECT_EQ(std::count(memory.end() - 101, memory.end(), 7), 101);
+  EXPECT_FALSE(workspace.give(memory.data()));
+  EXPECT_EQ(Workspace(nullptr, 0).take(1), nullptr);
+  EXPECT_EQ(Workspace(memory.data(), 100).take(1), nullptr);
+}
+
+TEST(Workspace, TeamsAllocateFromItAsTheirFirstThread) {
+  std::vector<unsigned char> memory(1 << 20);
+  Workspace workspace(memory.data(), 1 << 20);
+  std::atomic<int> inside = 0, outside = 0;
+  const auto allocate_here = [&] {
+    const Buffer<unsigned char> buffer(100);
+    const bool is_in = buffer.data() >= memory.data() && buffer.data() < memory.data() + (1 << 20);
+    ++(is_in ? inside : outside);
+  };
+  {
+    const Workspace::Scope scope(&workspace);
+    parallel(3, [&] { parallel_for(0, 50, 1, [&](index_t, index_t) { allocate_here(); }); });
+    parallel(3, [&] { fork_for(0, 50, 1, [&](index_t, index_t) { allocate_here(); }); });
+    on_each_thread(3, [&](int, int) { allocate_here(); });
+  }
+  EXPECT_EQ(inside, 103);
+  allocate_here();
+  on_each_thread(3, [&](int, int) { allocate_here(); });
+  EXPECT_EQ(outside, 4);
+}
+
+TEST(WithoutMemory, BuffersHaveTheirSizesAlone) {
+  index_t size = 0;
+  {
+    const WithoutMemory scope;
+    Buffer<double> all(index_t{1} << 50);
+    const Buffer<double> moved = std::move(all);
+    size = moved.size();
+  }
+  EXPECT_EQ(size, index_t{1} << 50);
+  Buffer<double> there(3);
+  there[2] = 1;
 }
 
 }  // namespace

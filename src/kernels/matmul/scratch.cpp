@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "machine/workspace.hpp"
+
 namespace tessera::inline v1::matmul {
 namespace {
 
@@ -25,7 +27,10 @@ Block take(index_t bytes) {
   for (auto block = blocks.begin(); block != blocks.end(); ++block) {
     if (block->size() >= bytes && (fit == blocks.end() || block->size() < fit->size())) fit = block;
   }
-  if (fit == blocks.end()) return Block(std::max<index_t>(bytes, 4096));
+  if (fit == blocks.end()) {
+    const machine::Workspace::Scope kept_after_the_call(nullptr);
+    return Block(std::max<index_t>(bytes, 4096));
+  }
   Block found = std::move(*fit);
   blocks.erase(fit);
   return found;

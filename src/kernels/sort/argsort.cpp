@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "kernels/sort/records.hpp"
+#include "kernels/sort/variants.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
@@ -51,11 +52,25 @@ void argsort_keys(const Keys& keys, Order order, std::span<std::uint64_t> result
                   {.begin = 0, .bytes = bytes}, result, threads);
 }
 
+template <class T>
+index_t argsort_workspace_bytes(index_t n, int threads) {
+  // Pairs and their copy, or words and the list of those that are equal, while it grows.
+  constexpr index_t of_key = 5 * sizeof(Pair);
+  return n * (index_t{sizeof(T)} + of_key) + automatic_workspace<Pair>(n, threads);
+}
+
 template void argsort_keys<float>(const Keys&, Order, std::span<std::uint64_t>, int);
 template void argsort_keys<double>(const Keys&, Order, std::span<std::uint64_t>, int);
 template void argsort_keys<std::int32_t>(const Keys&, Order, std::span<std::uint64_t>, int);
 template void argsort_keys<std::int64_t>(const Keys&, Order, std::span<std::uint64_t>, int);
 template void argsort_keys<std::uint32_t>(const Keys&, Order, std::span<std::uint64_t>, int);
 template void argsort_keys<std::uint64_t>(const Keys&, Order, std::span<std::uint64_t>, int);
+
+template index_t argsort_workspace_bytes<float>(index_t, int);
+template index_t argsort_workspace_bytes<double>(index_t, int);
+template index_t argsort_workspace_bytes<std::int32_t>(index_t, int);
+template index_t argsort_workspace_bytes<std::int64_t>(index_t, int);
+template index_t argsort_workspace_bytes<std::uint32_t>(index_t, int);
+template index_t argsort_workspace_bytes<std::uint64_t>(index_t, int);
 
 }  // namespace tessera::inline v1::sort

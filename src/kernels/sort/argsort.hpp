@@ -26,4 +26,8 @@ inline constexpr index_t keys_of_thread = 1 << 16;
 template <class T>
 void argsort_keys(const Keys& keys, Order order, std::span<std::uint64_t> result, int threads);
 
+/// Returns the bytes of a machine::Workspace from which argsort_keys allocates all for n keys.
+template <class T>
+[[nodiscard]] index_t argsort_workspace_bytes(index_t n, int threads);
+
 }  // namespace tessera::inline v1::sort

@@ -10,6 +10,7 @@
 #include "kernels/sort/radix.hpp"
 #include "kernels/sort/runs.hpp"
 #include "kernels/sort/variants.hpp"
+#include "machine/list.hpp"
 #include "machine/topology.hpp"
 
 namespace tessera::inline v1::sort {
@@ -158,7 +159,7 @@ bool sort_uneven(const Block<Pair>&) { return false; }
 
 template <class Item>
 void merge_natural_runs(Item* data, Item* scratch, index_t n) {
-  std::vector<Run<Item>> runs;
+  machine::List<Run<Item>> runs;
   index_t begin = 0;
   for (index_t i = 1; i <= n; ++i) {
     if (i < n && !(data[i] < data[i - 1])) continue;
@@ -240,6 +241,16 @@ void automatic(const Block<Item>& block) {
   }
 }
 TESSERA_SORT_INSTANTIATE(automatic);
+
+template <class Item>
+index_t automatic_workspace(index_t n, int threads) {
+  // Counting bucketed keys takes two bytes for each value of their range, which is at most n.
+  constexpr index_t of_key = 4, of_thread = index_t{256} << 10;
+  return Radix<Item>::workspace_bytes(n, threads) + of_key * n + of_thread * threads;
+}
+template index_t automatic_workspace<std::uint32_t>(index_t, int);
+template index_t automatic_workspace<std::uint64_t>(index_t, int);
+template index_t automatic_workspace<Pair>(index_t, int);
 
 template <class B>
 bool automatic_in_place(const Block<B>& block) {

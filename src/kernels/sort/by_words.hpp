@@ -17,10 +17,10 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/variants.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -36,9 +36,9 @@ struct EqualRange {
 
 /// Returns the ranges of two or more equal keys in `range` that begin in [begin, end), by key(i).
 template <class KeyAt>
-[[nodiscard]] std::vector<EqualRange> equal_ones(EqualRange range, index_t begin, index_t end,
-                                                 const KeyAt& key) {
-  std::vector<EqualRange> found;
+[[nodiscard]] machine::List<EqualRange> equal_ones(EqualRange range, index_t begin, index_t end,
+                                                   const KeyAt& key) {
+  machine::List<EqualRange> found;
   for (index_t i = begin; i < end; ++i) {
     if (i + 1 == range.end || key(i) != key(i + 1) || (i > range.begin && key(i - 1) == key(i)))
       continue;
@@ -84,10 +84,10 @@ void for_words(const Words& words, index_t rows, index_t count, const F& f) {
 
 /// Returns the sorted first words of a sample of n > 0 rows.
 template <class Words>
-[[nodiscard]] std::vector<std::uint64_t> sorted_sample(const Words& words, index_t rows) {
+[[nodiscard]] machine::List<std::uint64_t> sorted_sample(const Words& words, index_t rows) {
   constexpr index_t most = 1 << 12;
   const index_t n = std::clamp<index_t>(rows / 64, std::min<index_t>(rows, 64), most);
-  std::vector<std::uint64_t> sample(static_cast<std::size_t>(n));
+  machine::List<std::uint64_t> sample(static_cast<std::size_t>(n));
   for (index_t s = 0; s < n; ++s) {
     const index_t row = s * (rows / n);
     words.load(0, row, row + 1, &sample[static_cast<std::size_t>(s)]);
@@ -104,7 +104,7 @@ class NumberedWords {
   /// Samples the rows; `words` must outlive this object.
   NumberedWords(const Words& words, index_t rows)
       : words_(words), n_(rows), bits_(bit_length(static_cast<std::uint64_t>(rows - 1))) {
-    const std::vector<std::uint64_t> sample = sorted_sample(words, n_);
+    const machine::List<std::uint64_t> sample = sorted_sample(words, n_);
     first_ = sample.front();
     same_ = std::countl_zero(sample.front() ^ sample.back());
     const auto kept = [this](std::uint64_t bits) { return bits << same_ >> bits_; };
@@ -119,11 +119,11 @@ class NumberedWords {
   /// Sorts to[0:n]; overwrites scratch[0:n]. Returns the ranges of words that differ only in their
   /// numbers but may differ in later key bits; nullopt if some row's leading bits contradict the
   /// sample. Runs on the threads of the enclosing parallel region.
-  [[nodiscard]] std::optional<std::vector<EqualRange>> sort(
+  [[nodiscard]] std::optional<machine::List<EqualRange>> sort(
       std::span<std::uint64_t> to, std::span<std::uint64_t> scratch) const {
     if (!load(to.data())) return std::nullopt;
     sort_keys<std::uint64_t>("auto", to, scratch);
-    if (words_.count() == 1 && bits_ <= same_) return std::vector<EqualRange>();
+    if (words_.count() == 1 && bits_ <= same_) return machine::List<EqualRange>();
     return stretches(to.data());
   }
 
@@ -142,11 +142,11 @@ class NumberedWords {
     });
     return std::countl_zero(differing.load()) >= same_;
   }
-  [[nodiscard]] std::vector<EqualRange> stretches(const std::uint64_t* sorted) const {
-    std::vector<EqualRange> found;
+  [[nodiscard]] machine::List<EqualRange> stretches(const std::uint64_t* sorted) const {
+    machine::List<EqualRange> found;
     std::mutex mutex;
     machine::parallel_for(0, n_, rows_of_task, [&](index_t begin, index_t end) {
-      const std::vector<EqualRange> mine =
+      const machine::List<EqualRange> mine =
           equal_ones({0, n_}, begin, end, [&](index_t i) { return sorted[i] >> bits_; });
       const std::lock_guard lock(mutex);
       found.insert(found.end(), mine.begin(), mine.end());
@@ -235,7 +235,7 @@ class ByWords {
 
   /// Returns whether a sample contains duplicates of a first word.
   [[nodiscard]] bool repeats() const {
-    const std::vector<std::uint64_t> sample = sorted_sample(words_, n_);
+    const machine::List<std::uint64_t> sample = sorted_sample(words_, n_);
     return std::adjacent_find(sample.begin(), sample.end()) != sample.end();
   }
 
@@ -257,8 +257,8 @@ class ByWords {
   /// Loads the differing bits of the first words, as many as fit 64 bits; returns the number of
   /// complete words.
   index_t load_packed() {
-    const std::vector<Extent> extents = extents_of_words();
-    std::vector<int> shifts;  // left shifts
+    const machine::List<Extent> extents = extents_of_words();
+    machine::List<int> shifts;  // left shifts
     int room = 64;
     for (std::size_t w = 0; w < extents.size() && room > 0; ++w)
       shifts.push_back(room -= extents[w].bits());
@@ -279,8 +279,8 @@ class ByWords {
     return room < 0 ? taken - 1 : taken;
   }
 
-  [[nodiscard]] std::vector<Extent> extents_of_words() const {
-    std::vector<Extent> all(static_cast<std::size_t>(words_.count()));
+  [[nodiscard]] machine::List<Extent> extents_of_words() const {
+    machine::List<Extent> all(static_cast<std::size_t>(words_.count()));
     std::mutex mutex;
     for_words(words_, n_, words_.count(),
               [&](const std::uint64_t* bits, index_t word, index_t, index_t n) {
@@ -295,10 +295,10 @@ class ByWords {
   /// Sorts pairs with equal keys further by the words from `next` on.
   void sort_equal_ones(EqualRange range, index_t next) {
     if (next >= words_.count()) return;
-    std::vector<EqualRange> few, many;
+    machine::List<EqualRange> few, many;
     std::mutex mutex;
     machine::parallel_for(range.begin, range.end, rows_of_task, [&](index_t begin, index_t end) {
-      const std::vector<EqualRange> mine =
+      const machine::List<EqualRange> mine =
           equal_ones(range, begin, end, [&](index_t i) { return pairs_[i].key; });
       for (const EqualRange& equal : mine)  // loads all rows first: they are scattered in memory
         words_.load_at(next, pairs_ + equal.begin, equal.size(), spare_ + equal.begin);

@@ -6,6 +6,7 @@
 
 #include "kernels/sort/chunks.hpp"
 #include "kernels/sort/radix_plan.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -33,7 +34,7 @@ class CacheSort {
   }
 
   /// Sorts to[0:n] = the keys of the pieces; pieces may overlap it.
-  void sort(const std::vector<Piece<B>>& pieces, B* to, index_t n, Bounds<Bits> bounds,
+  void sort(const machine::List<Piece<B>>& pieces, B* to, index_t n, Bounds<Bits> bounds,
             const KeyMap<Bits>& map, const KeyMap<Bits>& back) {
     plan_.divide_evenly(bounds, std::clamp<index_t>(n / aim(), 1, parts()), map);
     if (n > kernels_.few && map.identity() && is_uneven(pieces)) {
@@ -65,7 +66,7 @@ class CacheSort {
   }
 
   /// Returns whether a sample is distributed such that even parts would have very different sizes.
-  [[nodiscard]] bool is_uneven(const std::vector<Piece<B>>& pieces) {
+  [[nodiscard]] bool is_uneven(const machine::List<Piece<B>>& pieces) {
     constexpr index_t slots = 8;
     index_t count[slots] = {};
     for (index_t s = 0; s < samples; ++s) {
@@ -103,7 +104,7 @@ class CacheSort {
   B* work_;    // (most_keys)
   RadixPlan<Bits> plan_;
   GrowingStreams<B> streams_;
-  std::vector<Piece<B>> list_;
+  machine::List<Piece<B>> list_;
   B bits_[samples];
   std::uint16_t bucket_[samples];
 };

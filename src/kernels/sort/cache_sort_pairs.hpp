@@ -6,8 +6,10 @@
 // accordingly; stable.
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/sort/cache_sort.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -27,7 +29,7 @@ class CacheSort<Pair> {
   }
 
   /// Sorts to[0:n] = the pairs of the pieces, by key, stably; pieces may overlap it.
-  void sort(const std::vector<Piece<Pair>>& pieces, Pair* to, index_t n,
+  void sort(const machine::List<Piece<Pair>>& pieces, Pair* to, index_t n,
             Bounds<std::uint64_t> bounds, const KeyMap<std::uint64_t>&,
             const KeyMap<std::uint64_t>&) {
     plan_.divide_evenly(bounds, std::clamp<index_t>(n / aim, 1, parts(most_pairs_)), {});
@@ -72,8 +74,11 @@ class CacheSort<Pair> {
   void sort_together(const Pair* from, Pair* to, index_t n, Bounds<std::uint64_t> bounds) {
     const int place_bits = bit_length(static_cast<std::uint64_t>(n));
     if (bit_length(bounds.high - bounds.low) + place_bits > 64) {
-      std::copy(from, from + n, to);
-      std::stable_sort(to, to + n, [](const Pair& a, const Pair& b) { return a.key < b.key; });
+      std::iota(words_, words_ + n, std::uint64_t{0});
+      std::sort(words_, words_ + n, [from](std::uint64_t a, std::uint64_t b) {
+        return from[a].key != from[b].key ? from[a].key < from[b].key : a < b;
+      });
+      std::transform(words_, words_ + n, to, [from](std::uint64_t i) { return from[i]; });
       return;
     }
     for (index_t i = 0; i < n; ++i) {
@@ -100,7 +105,7 @@ class CacheSort<Pair> {
   Pair* gathered_;       // (most_pairs)
   RadixPlan<std::uint64_t> plan_;
   GrowingStreams<Pair> streams_;
-  std::vector<Piece<Pair>> list_;
+  machine::List<Piece<Pair>> list_;
 };
 
 }  // namespace tessera::inline v1::sort

@@ -4,10 +4,10 @@
 // GrowingStreams allocates new ones.
 
 #include <span>
-#include <vector>
 
 #include "base/work_done.hpp"
 #include "kernels/sort/leaf.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -59,7 +59,7 @@ class FlushedStreams {
     begin_.assign(stream_.size() + 1, 0);
     for (std::size_t c = 0; c < used_; ++c) ++begin_[owner_[c] + 1u];
     for (std::size_t b = 0; b < stream_.size(); ++b) begin_[b + 1] += begin_[b];
-    std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+    machine::List<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
     chunks_.resize(used_);
     for (std::size_t c = 0; c < used_; ++c)
       chunks_[next[owner_[c]]++] = static_cast<std::uint32_t>(c);
@@ -69,14 +69,14 @@ class FlushedStreams {
     const auto i = static_cast<std::size_t>(b);
     return static_cast<index_t>(begin_[i + 1] - begin_[i]) * capacity_ + in_buffer(i);
   }
-  void add_pieces(index_t b, std::vector<Piece<Item>>& pieces) const {
+  void add_pieces(index_t b, machine::List<Piece<Item>>& pieces) const {
     const auto i = static_cast<std::size_t>(b);
     for (std::uint32_t c = begin_[i]; c < begin_[i + 1]; ++c) {
       pieces.push_back({out_ + static_cast<index_t>(chunks_[c]) * capacity_, capacity_});
     }
     add_buffered(b, pieces);
   }
-  void add_buffered(index_t b, std::vector<Piece<Item>>& pieces) const {
+  void add_buffered(index_t b, machine::List<Piece<Item>>& pieces) const {
     const auto i = static_cast<std::size_t>(b);
     if (in_buffer(i) > 0) pieces.push_back({stream_[i].end - capacity_, in_buffer(i)});
   }
@@ -104,10 +104,10 @@ class FlushedStreams {
   index_t capacity_ = 0;
   Item* out_ = nullptr;
   std::size_t used_ = 0;  // chunks of out
-  std::vector<StreamEnd<Item>> stream_;
-  std::vector<std::uint16_t> owner_;   // of a chunk: its bucket
-  std::vector<std::uint32_t> chunks_;  // those of bucket b: [begin_[b], begin_[b + 1])
-  std::vector<std::uint32_t> begin_;
+  machine::List<StreamEnd<Item>> stream_;
+  machine::List<std::uint16_t> owner_;   // of a chunk: its bucket
+  machine::List<std::uint32_t> chunks_;  // those of bucket b: [begin_[b], begin_[b + 1])
+  machine::List<std::uint32_t> begin_;
 };
 
 /// Streams within a cache: linked chunks of `memory`, of which every bucket initially has one.
@@ -148,7 +148,7 @@ class GrowingStreams {
   [[nodiscard]] Piece<Item> first_piece(index_t b) const {
     return {memory_ + b * stride_, is_one_chunk(b) ? in_last(b) : capacity_};
   }
-  void add_pieces(index_t b, std::vector<Piece<Item>>& pieces) const {
+  void add_pieces(index_t b, machine::List<Piece<Item>>& pieces) const {
     auto c = static_cast<std::uint32_t>(b);
     for (; c != chunk_[static_cast<std::size_t>(b)]; c = link_[c])
       pieces.push_back({memory_ + c * stride_, capacity_});
@@ -172,9 +172,10 @@ class GrowingStreams {
 
   Item* memory_ = nullptr;
   index_t capacity_ = 0, stride_ = 0, used_ = 0;
-  std::vector<StreamEnd<Item>> stream_;
-  std::vector<std::uint32_t> chunk_;  // the current chunk of each bucket, initially its own number
-  std::vector<std::uint32_t> link_;   // the next chunk of the same bucket, by chunk
+  machine::List<StreamEnd<Item>> stream_;
+  machine::List<std::uint32_t>
+      chunk_;                          // the current chunk of each bucket, initially its own number
+  machine::List<std::uint32_t> link_;  // the next chunk of the same bucket, by chunk
 };
 
 /// Classifies a batch of items and prefetches the next ones.
@@ -213,8 +214,8 @@ void stream_all(const Division<KeyBits<Item>>& division, const Item* items, inde
 
 /// Distributes the pieces, which hold bits or pairs, to streams.
 template <class Item>
-void stream_pieces(const Division<KeyBits<Item>>& division, const std::vector<Piece<Item>>& pieces,
-                   GrowingStreams<Item>& streams) {
+void stream_pieces(const Division<KeyBits<Item>>& division,
+                   const machine::List<Piece<Item>>& pieces, GrowingStreams<Item>& streams) {
   constexpr std::size_t pieces_ahead = 3;
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     const Piece<Item> piece = pieces[p];

@@ -4,7 +4,6 @@
 // counts.
 
 #include <algorithm>
-#include <memory>
 
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/chunks.hpp"
@@ -12,6 +11,7 @@
 #include "kernels/sort/counting_pairs.hpp"
 #include "kernels/sort/radix_plan.hpp"
 #include "kernels/sort/survey.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 namespace {
@@ -63,8 +63,8 @@ void write_counted(B* to, index_t n, B low, const Counter* counts, index_t slots
 
 /// Counts the keys of the pieces, fewer than a Counter holds, in tables within a cache.
 template <class B, class Counter>
-void count_pieces(const std::vector<Piece<B>>& pieces, B low, index_t slots,
-                  std::vector<Counter>& tables, Counter* counts) {
+void count_pieces(const machine::List<Piece<B>>& pieces, B low, index_t slots,
+                  machine::List<Counter>& tables, Counter* counts) {
   tables.assign(2 * static_cast<std::size_t>(slots), 0);  // alternating, as in count_keys
   Counter *const first = tables.data(), *const second = first + slots;
   for (std::size_t p = 0; p < pieces.size(); ++p) {
@@ -125,7 +125,7 @@ void count_in_one_pass(const Block<B>& block, B low, index_t slots) {
 /// keys.
 struct Counted {
   std::uint16_t* few = nullptr;  // one counter each
-  std::vector<std::uint32_t> many;
+  machine::List<std::uint32_t> many;
 };
 
 /// Bucketed counting of the keys of a range, each bucket within a cache. If the counts take less
@@ -151,11 +151,11 @@ class CountByBuckets {
       place_[static_cast<std::size_t>(b) + 1] = place_[static_cast<std::size_t>(b)] + n;
     }
     const index_t grain = std::max<index_t>(1, plan_.buckets() / (16 * team()));
-    std::vector<Counted> kept(keeps_counts ? static_cast<std::size_t>(plan_.buckets()) : 0);
+    machine::List<Counted> kept(keeps_counts ? static_cast<std::size_t>(plan_.buckets()) : 0);
     machine::Buffer<std::uint16_t> few(keeps_counts ? range + 1 : 0);
     machine::parallel_for(0, plan_.buckets(), grain, [&](index_t first, index_t last) {
-      std::vector<std::uint16_t> few_tables, few_of_one;
-      std::vector<std::uint32_t> many_tables;
+      machine::List<std::uint16_t> few_tables, few_of_one;
+      machine::List<std::uint32_t> many_tables;
       Counted one;
       for (index_t b = first; b < last; ++b) {
         if (size(b) == 0) continue;
@@ -188,7 +188,7 @@ class CountByBuckets {
   void distribute(B* to) {
     const index_t tasks = team() == 1 ? 1 : 2 * team(),
                   length = round_up(ceil_div(block_.n, tasks), chunk);
-    streams_ = std::vector<FlushedStreams<B>>(static_cast<std::size_t>(tasks));
+    streams_ = machine::List<FlushedStreams<B>>(static_cast<std::size_t>(tasks));
     buffers_ = machine::Buffer<B>(tasks * plan_.buckets() * stride);
     machine::parallel_for(0, tasks, 1, [&](index_t t, index_t) {
       const index_t begin = std::min(block_.n, t * length),
@@ -213,9 +213,9 @@ class CountByBuckets {
     return static_cast<index_t>(its.high - its.low) + 1;
   }
 
-  void count(index_t b, std::vector<std::uint16_t>& few_tables,
-             std::vector<std::uint32_t>& many_tables, Counted& counted) const {
-    std::vector<Piece<B>> pieces;
+  void count(index_t b, machine::List<std::uint16_t>& few_tables,
+             machine::List<std::uint32_t>& many_tables, Counted& counted) const {
+    machine::List<Piece<B>> pieces;
     for (const auto& stream : streams_) stream.add_pieces(b, pieces);
     const B low = bounds_of(b).low;
     if (size(b) < most_few) {
@@ -239,9 +239,9 @@ class CountByBuckets {
   const Block<B>& block_;
   Bounds<B> bounds_;
   RadixPlan<B> plan_;
-  std::vector<FlushedStreams<B>> streams_;  // per task
-  machine::Buffer<B> buffers_;              // of the streams
-  std::vector<index_t> place_;              // start of each bucket in the result
+  machine::List<FlushedStreams<B>> streams_;  // per task
+  machine::Buffer<B> buffers_;                // of the streams
+  machine::List<index_t> place_;              // start of each bucket in the result
 };
 
 }  // namespace
@@ -263,7 +263,7 @@ void counting_bucketed(const Block<Item>& block, const Survey& seen) {
     count_in_one_pass(block, static_cast<Item>(seen.min), static_cast<index_t>(seen.range()) + 1);
   } else {
     const Bounds<Item> bounds{static_cast<Item>(seen.min), static_cast<Item>(seen.max)};
-    std::make_unique<CountByBuckets<Item>>(block, bounds)->sort();
+    machine::make_owned<CountByBuckets<Item>>(block, bounds)->sort();
   }
 }
 TESSERA_SORT_INSTANTIATE(counting);

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <vector>
 
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/verify_kernels.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 namespace {
@@ -46,11 +46,11 @@ bool in_order(const Pair* data, index_t n, const KeyMap<std::uint64_t>&, Order o
 
 /// Returns the i in [begin, end) with data[i] below data[i - 1]; begin > 0.
 template <class Item>
-std::vector<index_t> descents(const Block<Item>& block, index_t begin, index_t end) {
+machine::List<index_t> descents(const Block<Item>& block, index_t begin, index_t end) {
   constexpr index_t at_once = 256;
   const Item* const data = block.data;
   const Less<Item> less{block.map};
-  std::vector<index_t> found;
+  machine::List<index_t> found;
   for (index_t from = begin, to = 0; from < end; from = to) {
     to = std::min((from / at_once + 1) * at_once, end);  // whole cache lines
     if (in_order(data + from - 1, to - from + 1, block.map, Order::ascending)) continue;
@@ -63,14 +63,15 @@ std::vector<index_t> descents(const Block<Item>& block, index_t begin, index_t e
 
 /// Returns the same on the team.
 template <class Item>
-std::vector<index_t> all_descents(const Block<Item>& block, index_t begin, index_t end) {
+machine::List<index_t> all_descents(const Block<Item>& block, index_t begin, index_t end) {
   constexpr index_t grain = 8 * task_grain;
-  std::vector<std::vector<index_t>> parts(static_cast<std::size_t>(ceil_div(end - begin, grain)));
+  machine::List<machine::List<index_t>> parts(
+      static_cast<std::size_t>(ceil_div(end - begin, grain)));
   machine::parallel_for(0, static_cast<index_t>(parts.size()), 1, [&](index_t part, index_t) {
     const index_t first = begin + part * grain;
     parts[static_cast<std::size_t>(part)] = descents(block, first, std::min(end, first + grain));
   });
-  std::vector<index_t> found;
+  machine::List<index_t> found;
   for (const auto& part : parts) found.insert(found.end(), part.begin(), part.end());
   return found;
 }
@@ -96,8 +97,8 @@ class Sieve {
     if (begin < end) keep({begin, end});
     return true;
   }
-  [[nodiscard]] const std::vector<Stretch>& kept() const { return kept_; }
-  [[nodiscard]] std::vector<Item>& out() { return out_; }
+  [[nodiscard]] const machine::List<Stretch>& kept() const { return kept_; }
+  [[nodiscard]] machine::List<Item>& out() { return out_; }
 
  private:
   /// Returns how many items at the beginning of the run to displace so that, together with the kept
@@ -144,17 +145,17 @@ class Sieve {
   const Item* data_;
   Less<Item> less_;
   index_t most_;
-  std::vector<Stretch> kept_;
-  std::vector<Item> out_;
+  machine::List<Stretch> kept_;
+  machine::List<Item> out_;
 };
 
 /// Cuts the kept stretches where sorted items belong between them, and computes all destinations.
 template <class Item>
-std::vector<Stretch> places(const Block<Item>& block, const std::vector<Stretch>& kept,
-                            const std::vector<Item>& items, std::vector<index_t>& place) {
+machine::List<Stretch> places(const Block<Item>& block, const machine::List<Stretch>& kept,
+                              const machine::List<Item>& items, machine::List<index_t>& place) {
   const Item* const data = block.data;
   const Less<Item> less{block.map};
-  std::vector<Stretch> moves;
+  machine::List<Stretch> moves;
   std::size_t next = 0;
   index_t to = 0;
   for (Stretch rest : kept) {
@@ -175,7 +176,7 @@ std::vector<Stretch> places(const Block<Item>& block, const std::vector<Stretch>
 /// Moves in place: stretches that move down from the first, those that move up from the last, so
 /// that no move overwrites items yet to be moved.
 template <class Item>
-void move_all(Item* data, const std::vector<Stretch>& moves) {
+void move_all(Item* data, const machine::List<Stretch>& moves) {
   const auto move = [&](const Stretch& s) {
     std::memmove(data + s.to, data + s.begin, static_cast<std::size_t>(s.size()) * sizeof(Item));
   };
@@ -210,7 +211,7 @@ bool put_back_displaced(const Block<Item>& block) {
   for (index_t from = 1, to = 0; from < n; from = to) {
     to = std::min(n, from + at_once);
     if (team() > 1) at_once = n;
-    const std::vector<index_t> starts = all_descents(block, from, to);
+    const machine::List<index_t> starts = all_descents(block, from, to);
     runs += static_cast<index_t>(starts.size());
     if (runs > most) return false;
     for (const index_t end : starts) {
@@ -219,9 +220,9 @@ bool put_back_displaced(const Block<Item>& block) {
     }
   }
   if (!sieve.take(begin, n)) return false;
-  std::vector<Item>& items = sieve.out();
+  machine::List<Item>& items = sieve.out();
   std::sort(items.begin(), items.end(), Less<Item>{block.map});
-  std::vector<index_t> place(items.size());
+  machine::List<index_t> place(items.size());
   move_all(block.data, places(block, sieve.kept(), items, place));
   for (std::size_t i = 0; i < items.size(); ++i) block.data[place[i]] = items[i];
   return true;

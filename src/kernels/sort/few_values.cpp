@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "kernels/sort/common.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 namespace {
@@ -43,7 +43,7 @@ class Tally {
     return std::count_if(slots_.begin(), slots_.end(),
                          [](const Value<B>& v) { return v.count == 1; });
   }
-  void append_to(std::vector<Value<B>>& values) const {
+  void append_to(machine::List<Value<B>>& values) const {
     std::copy_if(slots_.begin(), slots_.end(), std::back_inserter(values),
                  [](const Value<B>& v) { return v.count > 0; });
   }
@@ -69,22 +69,22 @@ class Tally {
     return static_cast<std::uint64_t>(product ^ (product >> 64)) >> (64 - slot_bits);
   }
 
-  std::vector<Value<B>> slots_;
+  machine::List<Value<B>> slots_;
   index_t values_ = 0;
 };
 
 /// Returns the distinct values, ascending; empty if there are too many.
 template <class B>
-std::vector<Value<B>> values_of(const Block<B>& block) {
+machine::List<Value<B>> values_of(const Block<B>& block) {
   const index_t pieces = team();
-  std::vector<std::optional<Tally<B>>> tallies(static_cast<std::size_t>(pieces));
+  machine::List<std::optional<Tally<B>>> tallies(static_cast<std::size_t>(pieces));
   machine::parallel_for(0, pieces, 1, [&](index_t p, index_t) {
     const index_t begin = p * block.n / pieces, end = (p + 1) * block.n / pieces;
     Tally<B> tally;
     if (tally.add(block.data + begin, end - begin))
       tallies[static_cast<std::size_t>(p)] = std::move(tally);
   });
-  std::vector<Value<B>> values;
+  machine::List<Value<B>> values;
   for (const auto& tally : tallies)
     if (!tally || (&tally != &tallies.front() && !tallies.front()->add(*tally))) return values;
   tallies.front()->append_to(values);
@@ -112,9 +112,9 @@ Repeats glance_at_repeats(const Block<B>& block) {
 
 template <class B>
 bool sort_few_values(const Block<B>& block) {
-  const std::vector<Value<B>> values = values_of(block);
+  const machine::List<Value<B>> values = values_of(block);
   if (values.empty()) return false;
-  std::vector<index_t> ends;
+  machine::List<index_t> ends;
   index_t end = 0;
   for (const auto& value : values) ends.push_back(end += value.count);
   machine::parallel_for(0, block.n, 8 * task_grain, [&](index_t begin, index_t last) {

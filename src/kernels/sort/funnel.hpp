@@ -5,10 +5,9 @@
 
 #include <bit>
 #include <cmath>
-#include <vector>
 
 #include "kernels/sort/runs.hpp"
-#include "machine/buffer.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -19,7 +18,7 @@ class Funnel {
     const auto leaves = std::bit_ceil(std::max<std::size_t>(runs.size(), 2));
     height_ = bit_length(leaves) - 1;
     nodes_.resize(2 * leaves);
-    std::vector<index_t> capacity(static_cast<std::size_t>(height_) + 1, 0);
+    machine::List<index_t> capacity(static_cast<std::size_t>(height_) + 1, 0);
     size_buffers(capacity, 0, height_);
     index_t items = 0;
     for (int depth = 1; depth < height_; ++depth)
@@ -53,7 +52,7 @@ class Funnel {
 
   /// Sets the buffer sizes: edges at the middle of a subtree of height h (k = 2^h inputs) hold
   /// k^(3/2) items; both halves recursively.
-  static void size_buffers(std::vector<index_t>& capacity, int top, int height) {
+  static void size_buffers(machine::List<index_t>& capacity, int top, int height) {
     if (height < 2) return;
     const int upper = height / 2;
     const auto items = static_cast<index_t>(std::ceil(std::pow(2.0, 1.5 * height)));
@@ -64,7 +63,7 @@ class Funnel {
 
   /// Places the buffers of a subtree contiguously: first those of its upper half, then those of
   /// each lower half.
-  void place_buffers(const std::vector<index_t>& capacity, std::size_t root, int depth,
+  void place_buffers(const machine::List<index_t>& capacity, std::size_t root, int depth,
                      int height) {
     if (height < 2) return;
     const int upper = height / 2;
@@ -126,7 +125,7 @@ class Funnel {
   }
 
   int height_ = 1;
-  std::vector<Node> nodes_;  // root 1, children 2i and 2i+1
+  machine::List<Node> nodes_;  // root 1, children 2i and 2i+1
   machine::Buffer<Item> storage_;
   Item* next_ = nullptr;
 };

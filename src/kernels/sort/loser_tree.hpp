@@ -2,9 +2,8 @@
 // A loser tree, the tournament of k runs that stores the losers (Knuth 1998, 5.4.1): log2 k
 // comparisons per item.
 
-#include <vector>
-
 #include "kernels/sort/runs.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -55,8 +54,8 @@ class LoserTree {
   }
 
   std::size_t leaves_ = 1;
-  std::vector<Head> heads_;
-  std::vector<std::size_t> losers_;
+  machine::List<Head> heads_;
+  machine::List<std::size_t> losers_;
   std::size_t winner_ = 0;
 };
 

@@ -4,12 +4,11 @@
 // log n); heapsort bounds the worst case. A template for plain and traced items.
 
 #include <array>
-#include <vector>
 
 #include "base/instrument.hpp"
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/common.hpp"
-#include "machine/buffer.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -99,7 +98,7 @@ index_t partition_shared(Item* data, index_t n, const Before& before) {
   index_t border = 0;
   for (index_t c = 0; c < chunks; ++c) border += firsts[c];
   // The misplaced items of either side in order, as stretches; both sides have equally many.
-  std::vector<std::array<index_t, 2>> low, high;
+  machine::List<std::array<index_t, 2>> low, high;
   const auto add = [](auto& stretches, index_t begin, index_t end) {
     if (begin < end) stretches.push_back({begin, end});
   };
@@ -108,7 +107,7 @@ index_t partition_shared(Item* data, index_t n, const Before& before) {
     add(low, begin + firsts[c], std::min(end, border));
     add(high, std::max(begin, border), begin + firsts[c]);
   }
-  std::vector<std::array<index_t, 3>> swaps;
+  machine::List<std::array<index_t, 3>> swaps;
   for (std::size_t l = 0, h = 0; l < low.size();) {
     const index_t count = std::min({low[l][1] - low[l][0], high[h][1] - high[h][0], task_grain});
     swaps.push_back({low[l][0], high[h][0], count});

@@ -10,7 +10,6 @@
 // (radix_plan.hpp), so that skewed keys cost little more. Each key is read and written three
 // times: distribution, permutation of chunks, sort in cache. A template for plain and traced keys.
 
-#include <memory>
 #include <optional>
 
 #include "kernels/sort/algorithms.hpp"
@@ -18,7 +17,7 @@
 #include "kernels/sort/cache_sort_pairs.hpp"
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/permute_chunks.hpp"
-#include "machine/buffer.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -32,9 +31,23 @@ class Radix {
 
   /// Returns the distribution of the keys among slices of their range, from a sample.
   [[nodiscard]] static Spread spread(const Block<Item>& block) {
-    const auto plan = std::make_unique<RadixPlan<B>>();
+    const auto plan = machine::make_owned<RadixPlan<B>>();
     plan->divide_sampled(block.data, block.n, wanted_buckets(block.n), block.map);
     return plan->spread();
+  }
+
+  /// Returns an upper bound of the bytes that sort() allocates for n items, on a team, if at most
+  /// one bucket is distributed again.
+  [[nodiscard]] static index_t workspace_bytes(index_t n, int threads) {
+    constexpr index_t other = index_t{256} << 10;  // tables of plans, and headers of the memory
+    if (n <= 2 * aim) return sorter_bytes(n) + other;
+    const index_t buckets = 2 * wanted_buckets(n) + 2, streams = 2 * index_t{threads};
+    const index_t most = heavy * std::max(aim, n / most_buckets), chunks = n / chunk + 1;
+    constexpr index_t of_stream = sizeof(StreamEnd<Item>) + 4 * sizeof(std::uint32_t);
+    constexpr index_t of_chunk = 8 * sizeof(std::uint32_t) + 2 * sizeof(Piece<Item>);
+    const index_t once = buckets * ((streams + 1) * stride * bytes + streams * of_stream + 64) +
+                         threads * 2 * sorter_bytes(most) + other;
+    return 2 * once + chunks * of_chunk + (chunks / leader_step + 1) * chunk * bytes;
   }
 
   void sort() {
@@ -74,9 +87,14 @@ class Radix {
     machine::Buffer<Item> memory;
     index_t most_items;  // of a bucket
     CacheSort<Item> cache;
-    std::vector<Piece<Item>> pieces;
+    machine::List<Piece<Item>> pieces;
   };
 
+  /// Returns the bytes with which buckets of at most that many items are sorted in the cache.
+  [[nodiscard]] static index_t sorter_bytes(index_t most) {
+    return CacheSort<Item>::keys_of_memory(most) * bytes + index_t{sizeof(CacheSort<Item>)} +
+           most / 4 * bytes;
+  }
   [[nodiscard]] static index_t wanted_buckets(index_t n) {
     return std::clamp<index_t>(n / aim, 16, most_buckets);
   }
@@ -84,7 +102,7 @@ class Radix {
 
   void allocate() {
     streams_ =
-        std::vector<FlushedStreams<Item>>(team() == 1 ? 1 : 2 * static_cast<std::size_t>(team()));
+        machine::List<FlushedStreams<Item>>(team() == 1 ? 1 : 2 * static_cast<std::size_t>(team()));
     aside_ = static_cast<index_t>(streams_.size()) * plan_.buckets() * stride;
     memory_ = machine::Buffer<Item>(aside_ + plan_.buckets() * stride);
     usual_items_ = 2 * std::max(aim, n_ / most_buckets);
@@ -142,7 +160,7 @@ class Radix {
 
   /// Assigns the chunks of a bucket as sources of its slots, as far as these suffice; one surplus
   /// chunk is set aside. Returns the end of those slots.
-  std::size_t fill_slots(index_t b, std::vector<std::uint32_t>& source,
+  std::size_t fill_slots(index_t b, machine::List<std::uint32_t>& source,
                          std::optional<std::uint32_t>& too_many) {
     auto slot = static_cast<std::size_t>(first_slot(b));
     const std::size_t end = slot + static_cast<std::size_t>(slots_of(b));
@@ -162,10 +180,10 @@ class Radix {
 
   /// Permutes the chunks of every bucket, in the order of their tasks, to its slots.
   void bring_together() {
-    std::vector<std::uint32_t> source(static_cast<std::size_t>(n_ / chunk)), unused;
-    std::vector<std::size_t> filled(
+    machine::List<std::uint32_t> source(static_cast<std::size_t>(n_ / chunk)), unused;
+    machine::List<std::size_t> filled(
         static_cast<std::size_t>(plan_.buckets()));  // end of each bucket's filled slots
-    std::vector<std::optional<std::uint32_t>> too_many(filled.size());
+    machine::List<std::optional<std::uint32_t>> too_many(filled.size());
     machine::parallel_for(0, plan_.buckets(), few_buckets, [&](index_t begin, index_t end) {
       for (index_t b = begin; b < end; ++b) {
         const auto at = static_cast<std::size_t>(b);
@@ -194,7 +212,7 @@ class Radix {
   }
 
   /// Appends the pieces of a bucket in their original order.
-  void add_pieces(index_t b, std::vector<Piece<Item>>& pieces) {
+  void add_pieces(index_t b, machine::List<Piece<Item>>& pieces) {
     index_t slot = first_slot(b), left = slots_of(b);
     for (const auto& streams : streams_) {
       const auto chunks = static_cast<index_t>(streams.chunks(b).size());
@@ -208,13 +226,13 @@ class Radix {
   }
 
   void sort_buckets() {
-    std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(team()));
+    machine::List<machine::Owned<Worker>> workers(static_cast<std::size_t>(team()));
     machine::parallel_for(0, plan_.buckets(), 1, [&](index_t b, index_t) {
       if (size(b) == 0) return;
       auto& worker = workers[static_cast<std::size_t>(omp_get_thread_num())];
       const index_t wanted = std::clamp(size(b), usual_items_, most_items_);
       if (!worker || worker->most_items < wanted)
-        worker = std::make_unique<Worker>(wanted == usual_items_ ? usual_items_ : most_items_);
+        worker = machine::make_owned<Worker>(wanted == usual_items_ ? usual_items_ : most_items_);
       worker->pieces.clear();
       add_pieces(b, worker->pieces);
       if (size(b) > most_items_)
@@ -237,7 +255,7 @@ class Radix {
     if (done_ != nullptr) (*done_)(data_ + place_[b], size(b));
   }
 
-  [[nodiscard]] Bounds<B> bounds_of(index_t b, const std::vector<Piece<Item>>& pieces) const {
+  [[nodiscard]] Bounds<B> bounds_of(index_t b, const machine::List<Piece<Item>>& pieces) const {
     if (b > 0 && b + 1 < plan_.buckets()) return plan_.bounds(b);
     Bounds<B> seen;  // bounds of open buckets: the keys present
     for (const auto& piece : pieces) {
@@ -255,7 +273,7 @@ class Radix {
   /// Closes the gaps between the pieces of a bucket, which keeps its order. Chunks within its range
   /// move by a part of it: forward moves from the first, backward moves from the last; then there
   /// is space for the chunks stored elsewhere.
-  void close_up(index_t b, const std::vector<Piece<Item>>& pieces) {
+  void close_up(index_t b, const machine::List<Piece<Item>>& pieces) {
     const Item *const slots = data_ + first_slot(b) * chunk, *const slots_end =
                                                                  slots + slots_of(b) * chunk;
     const auto is_there = [&](const Item* items) { return slots <= items && items < slots_end; };
@@ -293,7 +311,7 @@ class Radix {
     const Survey seen = survey_of(data_, n_, map_);
     if (seen.descents == 0) return;
     machine::Buffer<Item> memory(CacheSort<Item>::keys_of_memory(n_));
-    const auto cache = std::make_unique<CacheSort<Item>>(n_, memory.data());
+    const auto cache = machine::make_owned<CacheSort<Item>>(n_, memory.data());
     cache->sort({{data_, n_}}, data_, n_, {static_cast<B>(seen.min), static_cast<B>(seen.max)},
                 map_, map_);
   }
@@ -303,11 +321,11 @@ class Radix {
   KeyMap<B> map_;
   const Done* done_;
   RadixPlan<B> plan_;
-  std::vector<FlushedStreams<Item>> streams_;  // per task
-  machine::Buffer<Item> memory_;               // buffers of the streams, chunks set aside
-  index_t usual_items_ = 0, most_items_ = 0;   // of a bucket
-  index_t aside_ = 0;                          // offset in memory of the chunks set aside
-  machine::Buffer<index_t> place_;             // start of each bucket in data
+  machine::List<FlushedStreams<Item>> streams_;  // per task
+  machine::Buffer<Item> memory_;                 // buffers of the streams, chunks set aside
+  index_t usual_items_ = 0, most_items_ = 0;     // of a bucket
+  index_t aside_ = 0;                            // offset in memory of the chunks set aside
+  machine::Buffer<index_t> place_;               // start of each bucket in data
 };
 
 template <class Item>

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <vector>
 
 #include "base/hash.hpp"
 #include "kernels/sort/leaf.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -204,7 +204,7 @@ class RadixPlan {
     even.origin = map.mirrored != 0 ? most : least;
     even.per_unit = map.mirrored != 0 ? -per_unit : per_unit;
     even.last = static_cast<double>(buckets_ - 1);
-    std::vector<index_t> count(static_cast<std::size_t>(buckets_));
+    machine::List<index_t> count(static_cast<std::size_t>(buckets_));
     for (index_t s = 0; s < samples; ++s)
       ++count[bucket_of_value(even, value_of(sample_[static_cast<std::size_t>(s)], map))];
     if (*std::max_element(count.begin(), count.end()) > most_of_even(samples)) return false;

@@ -4,12 +4,11 @@
 #include "kernels/sort/records.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "kernels/sort/by_words.hpp"
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/variants.hpp"
-#include "machine/buffer.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 namespace {
@@ -92,7 +91,7 @@ class ByKey {
         0, static_cast<index_t>(alike.size()), rows_of_task / 64, [&](index_t begin, index_t end) {
           const auto mine =
               alike.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-          std::vector<Pair> pairs;
+          machine::List<Pair> pairs;
           for (const EqualRange& equal : mine) {  // loads all rows first: they are scattered in
                                                   // memory
             for (index_t i = equal.begin; i < equal.end; ++i) {

@@ -8,6 +8,7 @@
 #include "kernels/sort/loser_tree.hpp"
 #include "kernels/sort/merge.hpp"
 #include "kernels/sort/select.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 namespace {
@@ -49,7 +50,7 @@ Run<B> merge_by_halves(const LeafKernels<B>& leaf, std::span<const Run<B>> runs,
 /// Merges runs; `spare` holds as many items as `to` for vectorised merges of more than two runs.
 template <class Item>
 void merge_some(std::span<const Run<Item>> runs, Item* to, Item* spare) {
-  std::vector<Run<Item>> filled;
+  machine::List<Run<Item>> filled;
   for (const auto& run : runs) {
     if (run.n > 0) filled.push_back(run);
   }
@@ -96,23 +97,23 @@ void merge_runs(std::span<const Run<Item>> runs, Item* to) {
   const auto spare_items = static_cast<std::size_t>(
       parts > 0 && in_cached_parts<Item>(runs.size()) ? ceil_div(total, parts) : 0);
   if (parts <= 1) {
-    std::vector<Item> spare(spare_items);
+    machine::List<Item> spare(spare_items);
     merge_some(runs, to, spare.data());
     return;
   }
   machine::parallel_for(0, parts, ceil_div(parts, 8 * team()), [&](index_t begin, index_t end) {
-    std::vector<Item> spare(spare_items);
-    std::vector<Run<Item>> left(runs.begin(), runs.end());
-    const auto drop = [&](const std::vector<index_t>& taken) {
+    machine::List<Item> spare(spare_items);
+    machine::List<Run<Item>> left(runs.begin(), runs.end());
+    const auto drop = [&](const machine::List<index_t>& taken) {
       for (std::size_t r = 0; r < left.size(); ++r)
         left[r] = {left[r].data + taken[r], left[r].n - taken[r]};
     };
     drop(select_cuts(runs, first(begin)));
     for (index_t part = begin; part < end; ++part) {
       const index_t count = first(part + 1) - first(part);
-      std::vector<Run<Item>> slices;  // no run contributes more than the whole part
+      machine::List<Run<Item>> slices;  // no run contributes more than the whole part
       for (const auto& run : left) slices.push_back({run.data, std::min(run.n, count)});
-      const std::vector<index_t> cuts = select_cuts<Item>(slices, count);
+      const machine::List<index_t> cuts = select_cuts<Item>(slices, count);
       for (std::size_t r = 0; r < slices.size(); ++r) slices[r].n = cuts[r];
       merge_some<Item>(slices, to + first(part), spare.data());
       drop(cuts);
@@ -121,9 +122,9 @@ void merge_runs(std::span<const Run<Item>> runs, Item* to) {
   });
 }
 
-#define TESSERA_SORT_INSTANTIATE_RUNS(Item)                                       \
-  template void ranks_of(Run<Item>, std::span<const Item>, std::span<Rank>);      \
-  template std::vector<index_t> select_cuts(std::span<const Run<Item>>, index_t); \
+#define TESSERA_SORT_INSTANTIATE_RUNS(Item)                                         \
+  template void ranks_of(Run<Item>, std::span<const Item>, std::span<Rank>);        \
+  template machine::List<index_t> select_cuts(std::span<const Run<Item>>, index_t); \
   template void merge_runs(std::span<const Run<Item>>, Item*)
 TESSERA_SORT_INSTANTIATE_RUNS(std::uint32_t);
 TESSERA_SORT_INSTANTIATE_RUNS(std::uint64_t);

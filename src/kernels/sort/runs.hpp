@@ -3,9 +3,9 @@
 // distributed and the external sort; for u32, u64 (keys as bits) and Pair.
 
 #include <span>
-#include <vector>
 
 #include "kernels/sort/key.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -30,7 +30,7 @@ void ranks_of(Run<Item> run, std::span<const Item> splitters, std::span<Rank> ra
 /// Returns cuts that sum to `rank`, 0 <= rank <= total: the items before the cuts are the `rank`
 /// smallest of all runs together, equal items taken from earlier runs first.
 template <class Item>
-[[nodiscard]] std::vector<index_t> select_cuts(std::span<const Run<Item>> runs, index_t rank);
+[[nodiscard]] machine::List<index_t> select_cuts(std::span<const Run<Item>> runs, index_t rank);
 
 /// Merges all runs into to[0:total]; equal items in the order of their runs. `to` overlaps no run.
 /// Runs on the threads of the enclosing parallel region.

@@ -1,11 +1,10 @@
 #pragma once
 // Exact multiway selection across sorted runs. A template for plain and traced items.
 
-#include <vector>
-
 #include "base/instrument.hpp"
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/runs.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -37,8 +36,8 @@ Item select_item(std::span<const Run<Item>> runs, index_t rank) {
     low = std::min(low, position_of(run.data[0]));
     high = std::max(high, position_of(run.data[run.n - 1]));
   }
-  std::vector<Run<Item>> open(runs.begin(), runs.end());
-  std::vector<index_t> not_above(runs.size());
+  machine::List<Run<Item>> open(runs.begin(), runs.end());
+  machine::List<index_t> not_above(runs.size());
   index_t before = 0;  // items before the open parts: all <= x
   while (low < high) {
     const Wide middle = low + (high - low) / 2;
@@ -60,8 +59,8 @@ Item select_item(std::span<const Run<Item>> runs, index_t rank) {
 }
 
 template <class Item>
-std::vector<index_t> select_cuts(std::span<const Run<Item>> runs, index_t rank) {
-  std::vector<index_t> cuts(runs.size(), 0);
+machine::List<index_t> select_cuts(std::span<const Run<Item>> runs, index_t rank) {
+  machine::List<index_t> cuts(runs.size(), 0);
   if (rank <= 0) return cuts;
   const Item last = select_item(runs, rank);
   index_t missing = rank;

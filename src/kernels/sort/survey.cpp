@@ -3,10 +3,10 @@
 #include "kernels/sort/survey.hpp"
 
 #include <numeric>
-#include <vector>
 
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/leaf.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::sort {
 namespace {
@@ -30,7 +30,7 @@ template <class Item>
 Survey look_parallel(const Block<Item>& block) {
   constexpr index_t grain = 8 * task_grain;
   if (block.n <= grain || team() == 1) return look(block, 0, block.n);
-  std::vector<Survey> parts(static_cast<std::size_t>(ceil_div(block.n, grain)));
+  machine::List<Survey> parts(static_cast<std::size_t>(ceil_div(block.n, grain)));
   machine::parallel_for(0, static_cast<index_t>(parts.size()), 1, [&](index_t part, index_t) {
     parts[static_cast<std::size_t>(part)] =
         look(block, part * grain, std::min(block.n, (part + 1) * grain));

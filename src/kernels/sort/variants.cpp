@@ -98,6 +98,11 @@ void sort_keys(std::string_view variant, std::span<T> keys, int threads, Order o
   });
 }
 
+template <class T>
+index_t workspace_bytes(index_t n, int threads) {
+  return n * index_t{sizeof(T)} + automatic_workspace<Bits<T>>(n, threads);
+}
+
 void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch,
                 const Tuning& tuning) {
   TESSERA_EXPECTS(pairs.size() == scratch.size());
@@ -121,6 +126,7 @@ void sort_pairs(std::string_view variant, std::span<Pair> pairs, int threads) {
   template void sort_keys(std::string_view, std::span<T>, std::span<T>, Order, const Tuning&, \
                           const Done&);                                                       \
   template void sort_keys(std::string_view, std::span<T>, int, Order);                        \
+  template index_t workspace_bytes<T>(index_t, int);                                          \
   template bool sort_ordered(std::span<T>, int, Order, const Done&)
 TESSERA_SORT_INSTANTIATE_KEYS(std::int32_t);
 TESSERA_SORT_INSTANTIATE_KEYS(std::int64_t);

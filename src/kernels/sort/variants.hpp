@@ -40,6 +40,10 @@ void automatic(const Block<Item>& block);
 template <class B>
 [[nodiscard]] bool automatic_in_place(const Block<B>& block);
 
+/// Returns the bytes of a machine::Workspace from which automatic() allocates all on a team.
+template <class Item>
+[[nodiscard]] index_t automatic_workspace(index_t n, int threads);
+
 /// Sorts keys that are in order or reversed or, from some megabytes on, nearly in order, outside of
 /// any parallel region; returns false for others, which are mostly detected at once. Uses no
 /// scratch memory, and starts a team only above some megabytes: on a busy core, waiting for a team
@@ -66,6 +70,11 @@ void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch
 template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, int threads,
                Order order = Order::ascending);
+
+/// Returns the bytes of a machine::Workspace from which that function allocates all for n keys, by
+/// `auto`.
+template <class T>
+[[nodiscard]] index_t workspace_bytes(index_t n, int threads);
 
 /// Sorts keys[0:n] in place as `auto` if they are in order, nearly so or reversed; outside of any
 /// parallel region (sort_ordered). Calls `done` for some of the keys once they are final.

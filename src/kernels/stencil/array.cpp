@@ -49,7 +49,21 @@ void advance(const ArrayMarch& march) {
   });
 }
 
+template <class T>
+index_t workspace_bytes(const ArrayMarch& march) {
+  constexpr index_t other = index_t{64} << 10;  // headers, the engine's tables of images
+  const auto taps = static_cast<index_t>(march.stencil.taps.size());
+  const Index3 &n = march.extent, &radius = march.stencil.radius;
+  index_t images = 0;  // ghosts by dimension that repeat a point
+  for (int d = 0; d < 3; ++d) images += n[d] + 2 * radius[d];
+  const auto index = static_cast<index_t>(sizeof(index_t));
+  return Field<T>::bytes(march.stencil.dims, n, ghosts_for(march.stencil, 1, {})) +
+         taps * (4 * index_t{sizeof(Tap)} + 2 * index) + 4 * images * index + other;
+}
+
 template void advance<float>(const ArrayMarch& march);
 template void advance<double>(const ArrayMarch& march);
+template index_t workspace_bytes<float>(const ArrayMarch& march);
+template index_t workspace_bytes<double>(const ArrayMarch& march);
 
 }  // namespace tessera::inline v1::stencil

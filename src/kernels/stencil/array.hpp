@@ -29,4 +29,9 @@ struct ArrayMarch {
 template <class T>
 void advance(const ArrayMarch& march);
 
+/// Returns the bytes of a machine::Workspace from which advance() allocates all, whatever the
+/// steps.
+template <class T>
+[[nodiscard]] index_t workspace_bytes(const ArrayMarch& march);
+
 }  // namespace tessera::inline v1::stencil

@@ -25,17 +25,27 @@ std::string plain(std::string_view text) {
   return word;
 }
 
+/// Returns whether the words, separated by blanks, have this one. Allocates nothing, so that calls
+/// of the library may be repeated.
+bool has_word(std::string_view words, std::string_view word) {
+  while (!words.empty()) {
+    const std::string_view first = words.substr(0, words.find(' '));
+    if (first == word) return true;
+    words.remove_prefix(std::min(words.size(), first.size() + 1));
+  }
+  return false;
+}
+
 }  // namespace
 
 Boundary parse_boundary(std::string_view text) {
   const std::string word = plain(text);
-  std::vector<std::string> names;
   for (const Boundary kind : boundaries) {
-    const auto synonyms = split(info(kind).synonyms, ' ');
-    const bool known = !word.empty() && std::ranges::find(synonyms, word) != synonyms.end();
+    const bool known = !word.empty() && has_word(info(kind).synonyms, word);
     if (name(kind) == word || known) return kind;
-    names.emplace_back(name(kind));
   }
+  std::vector<std::string> names;
+  for (const Boundary kind : boundaries) names.emplace_back(name(kind));
   throw Error(ExitCode::usage,
               fmt::format("unknown boundary '{}'{}", text, suggestion(text, names)));
 }

@@ -2,12 +2,11 @@
 // The engine shared by all host variants: the region of a step, one step for a block of rows, and
 // the update of the boundary.
 
-#include <vector>
-
 #include "kernels/stencil/rows.hpp"
 #include "kernels/stencil/sweep.hpp"
 #include "kernels/stencil/term_rows.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::stencil {
 
@@ -58,15 +57,15 @@ class Engine {
   void fill_boundary() const;
 
   Sweep<T> sweep_;
-  std::vector<Arithmetic<T>> weights_;
-  std::vector<index_t> offsets_;
+  machine::List<Arithmetic<T>> weights_;
+  machine::List<index_t> offsets_;
   Taps<T> taps_;
   RowKernel<T> kernel_;
   TermKernel<T> finish_ = nullptr;  ///< for steps with terms
   Arithmetic<T> weight_sum_{};
-  bool keeps_past_ = false;        ///< the kernel leaves the previous level to finish_
-  std::vector<Image> images_[3];   ///< ghosts that repeat a point, by dimension
-  Index3 plain_low_, plain_high_;  ///< points in [low, high) have no image
+  bool keeps_past_ = false;         ///< the kernel leaves the previous level to finish_
+  machine::List<Image> images_[3];  ///< ghosts that repeat a point, by dimension
+  Index3 plain_low_, plain_high_;   ///< points in [low, high) have no image
 };
 
 /// Calls body(piece) over the box in pieces, several per thread: cut along z; if that is too short,

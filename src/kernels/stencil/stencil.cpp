@@ -36,7 +36,7 @@ template <class F>
 Stencil from_function(std::string name, int dims, index_t radius, Update update, const F& weight) {
   Index3 shape{{1, 1, 1}};
   for (int d = 3 - dims; d < 3; ++d) shape[d] = 2 * radius + 1;
-  std::vector<double> weights;
+  machine::List<double> weights;
   for (index_t z = -(shape[0] / 2); z <= shape[0] / 2; ++z) {
     for (index_t y = -(shape[1] / 2); y <= shape[1] / 2; ++y) {
       for (index_t x = -radius; x <= radius; ++x) weights.push_back(weight(Index3{{z, y, x}}));
@@ -128,22 +128,27 @@ Stencil make_stencil(std::string name, int dims, Index3 shape, std::span<const d
   require_argument(dims >= 1 && dims <= 3, "dims",
                    "is out of range: a stencil has 1, 2 or 3 dimensions");
   for (int d = 0; d < 3; ++d) {
-    require_argument(
-        shape[d] >= 1 && shape[d] <= 1024 && (d >= 3 - dims || shape[d] == 1), "stencil",
-        fmt::format("'{}' has a box of {} x {} x {} weights: must be 1 to 1024 in each "
-                    "of {} dimension(s)",
-                    name, shape[0], shape[1], shape[2], dims));
+    require_argument(shape[d] >= 1 && shape[d] <= 1024 && (d >= 3 - dims || shape[d] == 1),
+                     "stencil", [&] {
+                       return fmt::format(
+                           "'{}' has a box of {} x {} x {} weights: must be 1 to 1024 in each of "
+                           "{} dimension(s)",
+                           name, shape[0], shape[1], shape[2], dims);
+                     });
   }
-  require_argument(
-      static_cast<index_t>(weights.size()) == shape.volume(), "stencil",
-      fmt::format("'{}' has {} weights: its box needs {}", name, weights.size(), shape.volume()));
+  require_argument(static_cast<index_t>(weights.size()) == shape.volume(), "stencil", [&] {
+    return fmt::format("'{}' has {} weights: its box needs {}", name, weights.size(),
+                       shape.volume());
+  });
   Stencil stencil{std::move(name), dims, {}, previous, rule, Form::chain, {}};
   std::size_t i = 0;
   for (index_t z = 0; z < shape[0]; ++z) {
     for (index_t y = 0; y < shape[1]; ++y) {
       for (index_t x = 0; x < shape[2]; ++x, ++i) {
-        require(std::isfinite(weights[i]), ExitCode::bad_data,
-                fmt::format("stencil '{}': weight {} is not finite", stencil.name, i));
+        if (!std::isfinite(weights[i])) {
+          throw Error(ExitCode::bad_data,
+                      fmt::format("stencil '{}': weight {} is not finite", stencil.name, i));
+        }
         if (weights[i] == 0) continue;
         const Index3 offset{{z - shape[0] / 2, y - shape[1] / 2, x - shape[2] / 2}};
         stencil.taps.push_back({offset, weights[i]});
@@ -152,9 +157,9 @@ Stencil make_stencil(std::string name, int dims, Index3 shape, std::span<const d
       }
     }
   }
-  require_argument(
-      !stencil.taps.empty(), "stencil",
-      fmt::format("'{}' has only zero weights: at least one must be nonzero", stencil.name));
+  require_argument(!stencil.taps.empty(), "stencil", [&] {
+    return fmt::format("'{}' has only zero weights: at least one must be nonzero", stencil.name);
+  });
   if (is_square_box(stencil)) stencil.form = Form::box;
   return stencil;
 }
@@ -170,8 +175,9 @@ Stencil named_stencil(std::string_view name, int dims) {
     throw Error(ExitCode::usage,
                 fmt::format("unknown stencil '{}'{}", name, suggestion(name, names)));
   }
-  require_argument(dims >= row->min_dims && dims <= row->max_dims, "stencil",
-                   fmt::format("'{}' is not defined in {} dimension(s)", name, dims));
+  require_argument(dims >= row->min_dims && dims <= row->max_dims, "stencil", [&] {
+    return fmt::format("'{}' is not defined in {} dimension(s)", name, dims);
+  });
   std::string own(name);
   if (name == "heat") return cross(own, dims, 1 - 2 * dims * 0.125, 0.125);
   if (name == "laplace") return cross(own, dims, 0, 0.5 / dims);

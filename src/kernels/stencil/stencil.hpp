@@ -4,9 +4,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/grid_view.hpp"
+#include "machine/list.hpp"
 
 namespace tessera::inline v1::stencil {
 
@@ -36,7 +36,7 @@ constexpr int largest_box_radius = 4;
 struct Stencil {
   std::string name;
   int dims = 2;
-  std::vector<Tap> taps;  ///< ascending in (z, y, x); no zero weights
+  machine::List<Tap> taps;  ///< ascending in (z, y, x); no zero weights
   double previous = 0;
   Rule rule = Rule::linear;
   Form form = Form::chain;

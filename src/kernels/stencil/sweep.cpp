@@ -18,9 +18,10 @@ constexpr index_t page_bytes = 4096;
 }  // namespace
 
 void check_stencil(const Stencil& stencil, const Sides& sides, int dims) {
-  require_argument(
-      dims == stencil.dims, "stencil",
-      fmt::format("'{}' has {} dimension(s): the field has {}", stencil.name, stencil.dims, dims));
+  require_argument(dims == stencil.dims, "stencil", [&] {
+    return fmt::format("'{}' has {} dimension(s): the field has {}", stencil.name, stencil.dims,
+                       dims);
+  });
   for (const auto& [low, high] : sides) {
     require_argument(
         (low.kind == Boundary::periodic) == (high.kind == Boundary::periodic), "boundary",

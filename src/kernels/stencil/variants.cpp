@@ -63,8 +63,10 @@ void run(const Variant& variant, const Sweep<T>& sweep, const Tuning& tuning) {
   require(!std::is_same_v<T, Half> || !sweep.terms.any(), ExitCode::usage,
           "f16 fields do not support coefficients, source, mask or walls; use f32 or f64");
   check(sweep);
-  require(variant.of<T>() != nullptr, ExitCode::usage,
-          "variant " + std::string(variant.name) + " does not support fields of this type");
+  if (variant.of<T>() == nullptr) {
+    throw Error(ExitCode::usage,
+                "variant " + std::string(variant.name) + " does not support fields of this type");
+  }
   keep_given(sweep);
   variant.of<T>()(sweep, tuning);
 }
