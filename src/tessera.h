@@ -189,8 +189,9 @@ int tessera_share(int64_t total, int parts, int part, int64_t* begin, int64_t* e
 /* --- Matrices on the ranks ----------------------------------------------------------------- */
 
 /* A layout is a rows x cols matrix cut into one box per rank, perhaps empty, which is in the memory
- * of that rank. A box is {first row, end of rows, first column, end of columns}. Bindings pass the
- * leading dimension -1 for an array whose shape is not that of the box: all ranks refuse it. */
+ * of that rank, or dealt out in blocks. A box is {first row, end of rows, first column, end of
+ * columns}. Bindings pass the leading dimension -1 for an array whose shape is not that of the
+ * rank's part: all ranks refuse it. */
 
 /* Makes the layout of even blocks on a grid of grid_rows x grid_cols ranks, all of the context,
  * row by row; 0 x 0: the grid whose blocks are nearest to squares. Local. */
@@ -199,7 +200,17 @@ int tessera_layout_grid(tessera_context context, int64_t rows, int64_t cols, int
 /* Makes the layout in which this rank has the box. Collective. */
 int tessera_layout_box(tessera_context context, int64_t rows, int64_t cols, const int64_t box[4],
                        tessera_layout* layout);
-/* Sets box to that of a rank. Local. */
+/* Makes the block-cyclic layout of a descriptor of ScaLAPACK: blocks of row_block x col_block are
+ * dealt out in turn to the first ranks as a grid of grid_rows x grid_cols, row by row, from row
+ * row_source and column col_source of the grid on. A rank has its blocks in one array. Calls with
+ * such a layout know the options threads and, for products, kernel only, and move elements of 1, 2,
+ * 4, 8 or 16 bytes. Local. */
+int tessera_layout_cyclic(tessera_context context, int64_t rows, int64_t cols, int64_t row_block,
+                          int64_t col_block, int grid_rows, int grid_cols, int row_source,
+                          int col_source, tessera_layout* layout);
+/* Sets rows and cols to the extents of the array of a rank. Local. */
+int tessera_layout_local(tessera_layout layout, int rank, int64_t* rows, int64_t* cols);
+/* Sets box to that of a rank; a block-cyclic layout has none. Local. */
 int tessera_layout_box_of(tessera_layout layout, int rank, int64_t box[4]);
 /* Frees the layout and sets it to 0; freeing 0 does nothing. Local. */
 int tessera_layout_free(tessera_layout* layout);
@@ -222,6 +233,11 @@ int tessera_matmul_plan_create(tessera_context context, int order, int type, int
                                tessera_layout layout_a, tessera_layout layout_b,
                                tessera_layout layout_c, const char* options,
                                tessera_matmul_plan* plan);
+/* Sets bytes to the memory that such a plan would hold on this rank. Collective. */
+int tessera_matmul_plan_workspace_bytes(tessera_context context, int order, int type, int op_a,
+                                        int op_b, tessera_layout layout_a, tessera_layout layout_b,
+                                        tessera_layout layout_c, const char* options,
+                                        int64_t* bytes);
 /* Sets bytes to the memory of the plan on this rank. Local. */
 int tessera_matmul_plan_bytes(tessera_matmul_plan plan, int64_t* bytes);
 /* As tessera_dist_matmul, with the same bits. Calls allocate nothing after the second one of a
@@ -271,6 +287,30 @@ int tessera_dist_argsort(tessera_context context, int columns, const int* types,
 int tessera_dist_permute(tessera_context context, int64_t bytes, int64_t n, const void* from,
                          int64_t count, const uint64_t* permutation, void* to, const char* options);
 
+/* Keys that are sorted over all ranks, any number of them on each, as tessera_dist_sort leaves
+ * them. The following compare them as numbers: -0 equals 0, all NaN are equal and last. Positions
+ * count the keys from rank to rank from 0. All ranks refuse `sorted` if keys are out of order;
+ * tessera_dist_searchsorted looks at the first and last key of each rank only. */
+
+enum tessera_side { TESSERA_LEFT = 0, TESSERA_RIGHT = 1 };
+
+/* Sets positions[i], for each of this rank's count values, to the position before the keys that
+ * equal it (TESSERA_LEFT), or behind them. Collective. */
+int tessera_dist_searchsorted(tessera_context context, int type, int direction, int side, int64_t n,
+                              const void* sorted, int64_t count, const void* values,
+                              int64_t* positions);
+/* Sets begins[0:groups] to the positions at which groups of equal keys begin on this rank, and
+ * `end` to the end of its last group, which may be on a later rank. begins has room for n.
+ * Collective. Options: threads. */
+int tessera_dist_groups(tessera_context context, int type, int direction, int64_t n,
+                        const void* sorted, int64_t* begins, int64_t* groups, int64_t* end,
+                        const char* options);
+/* Sets distinct[0:groups] to the keys of those groups, and counts (NULL: not wanted) to the keys in
+ * each. distinct and counts have room for n. Collective. Options: threads. */
+int tessera_dist_unique(tessera_context context, int type, int direction, int64_t n,
+                        const void* sorted, void* distinct, int64_t* counts, int64_t* groups,
+                        const char* options);
+
 /* --- Fields on the ranks ------------------------------------------------------------------- */
 
 typedef struct tessera_field_s* tessera_field;
@@ -301,30 +341,6 @@ int tessera_dataset_extents(const char* file, const char* dataset, int* dims, in
 /* Reads the box [low, high) of a dataset into contiguous memory, last dimension fastest, converted
  * to the type: f32, f64, i32, i64, u32, u64, c64 or c128. Any number of ranks may read at once, but
  * none of a file that is being written. Local. */
-/* Keys that are sorted over all ranks, any number of them on each, as tessera_dist_sort leaves
- * them. The following compare them as numbers: -0 equals 0, all NaN are equal and last. Positions
- * count the keys from rank to rank from 0. All ranks refuse `sorted` if keys are out of order;
- * tessera_dist_searchsorted looks at the first and last key of each rank only. */
-
-enum tessera_side { TESSERA_LEFT = 0, TESSERA_RIGHT = 1 };
-
-/* Sets positions[i], for each of this rank's count values, to the position before the keys that
- * equal it (TESSERA_LEFT), or behind them. Collective. */
-int tessera_dist_searchsorted(tessera_context context, int type, int direction, int side, int64_t n,
-                              const void* sorted, int64_t count, const void* values,
-                              int64_t* positions);
-/* Sets begins[0:groups] to the positions at which groups of equal keys begin on this rank, and
- * `end` to the end of its last group, which may be on a later rank. begins has room for n.
- * Collective. Options: threads. */
-int tessera_dist_groups(tessera_context context, int type, int direction, int64_t n,
-                        const void* sorted, int64_t* begins, int64_t* groups, int64_t* end,
-                        const char* options);
-/* Sets distinct[0:groups] to the keys of those groups, and counts (NULL: not wanted) to the keys in
- * each. distinct and counts have room for n. Collective. Options: threads. */
-int tessera_dist_unique(tessera_context context, int type, int direction, int64_t n,
-                        const void* sorted, void* distinct, int64_t* counts, int64_t* groups,
-                        const char* options);
-
 int tessera_read(const char* file, const char* dataset, int type, int dims, const int64_t* low,
                  const int64_t* high, void* data);
 

@@ -3,9 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "c/arguments.hpp"
 #include "c/handles.hpp"
+#include "dist/relayout/relayout.hpp"
+#include "layout/distribution.hpp"
 #include "layout/matrix_layout.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
@@ -17,7 +20,8 @@ struct Context {
   int threads = 1;  ///< that this rank owns
 };
 struct Layout {
-  layout::MatrixLayout boxes;
+  layout::Distribution parts;
+  std::optional<layout::MatrixLayout> boxes = {};  ///< the same, unless block-cyclic
 };
 
 [[nodiscard]] inline std::shared_ptr<Context> context_of(tessera_context handle) {
@@ -50,19 +54,24 @@ class Fingerprint {
 /// If they fail or differ anywhere, every rank throws Error(usage). Collective.
 void agree(const Context& context, const std::function<void(Fingerprint&)>& checks);
 
-/// A distributed matrix of the caller, in rows: its layout, this rank's box, and its memory. Of
-/// columns, the transposed matrix.
+/// A distributed matrix of the caller: its layout, the shape of this rank's part, and its memory.
 struct Home {
   const char* name = "";
-  layout::MatrixLayout boxes;
-  Shape shape;  ///< of this rank's box, as the caller sees it
+  std::shared_ptr<const Layout> layout;
+  Shape shape;  ///< of this rank's array, as the caller sees it
   index_t ld = 0;
 
-  [[nodiscard]] index_t rows() const {
-    return shape.storage == Storage::rows ? boxes.rows : boxes.cols;
+  [[nodiscard]] index_t rows() const { return layout->parts.rows(); }
+  [[nodiscard]] index_t cols() const { return layout->parts.cols(); }
+  [[nodiscard]] bool is_boxes() const { return layout->boxes.has_value(); }
+  /// Returns the boxes in rows: of columns, those of the transposed matrix. Precondition:
+  /// is_boxes().
+  [[nodiscard]] layout::MatrixLayout boxes() const {
+    return shape.storage == Storage::rows ? *layout->boxes : layout::transposed(*layout->boxes);
   }
-  [[nodiscard]] index_t cols() const {
-    return shape.storage == Storage::rows ? boxes.cols : boxes.rows;
+  [[nodiscard]] dist::relayout::StorageOrder order() const {
+    using dist::relayout::StorageOrder;
+    return shape.storage == Storage::rows ? StorageOrder::row_major : StorageOrder::column_major;
   }
   [[nodiscard]] bool is_dense() const { return ld == shape.inner() || shape.outer() <= 1; }
 };

@@ -2,6 +2,7 @@
 // gaps. The product of columns is that of the transposed matrices in the other order.
 
 #include "c/products.hpp"
+#include "dist/matmul/laid_out.hpp"
 #include "dist/matmul/multiply.hpp"
 #include "mpi/transfer.hpp"
 
@@ -25,9 +26,9 @@ template <class T>
 dist::DistributedMatrix<T> matrix_of(const Context& context, const Home& home, const void* data,
                                      bool is_read) {
   if (home.is_dense()) {
-    return {context.comm, home.boxes, static_cast<T*>(const_cast<void*>(data))};
+    return {context.comm, home.boxes(), static_cast<T*>(const_cast<void*>(data))};
   }
-  dist::DistributedMatrix<T> copy(context.comm, home.boxes);
+  dist::DistributedMatrix<T> copy(context.comm, home.boxes());
   if (is_read) mpi::copy_block<T>(view_of<T>(data, home.ld, home.shape), copy.view());
   return copy;
 }
@@ -42,6 +43,32 @@ products::Method product_method(const Context& context, const Options& options) 
   method.rounds = options.number("rounds", 1, most, method.rounds);
   method.panel = options.number("panel", 1, most, method.panel);
   return method;
+}
+
+/// Options of products of boxes.
+constexpr std::initializer_list<const char*> of_boxes{"threads", "kernel", "algorithm",
+                                                      "slices",  "rounds", "panel"};
+
+/// Multiplies matrices of which one is block-cyclic.
+template <class T>
+void multiply_parts(const Context& context, const Operand& a, const Operand& b,
+                    const Factors& factors, const Home& c, void* into,
+                    const products::Method& method) {
+  const auto laid_out = [](const Home& home, auto* data) {
+    using Element = std::remove_pointer_t<decltype(data)>;
+    return products::LaidOut<Element>{home.layout->parts, {data, home.ld}, home.order()};
+  };
+  mpi::Phases unused;
+  products::multiply(
+      context.comm,
+      products::LaidOutProduct<T>{.alpha = factor_of<T>(factors.alpha, 1),
+                                  .a = laid_out(a.home, static_cast<const T*>(a.data)),
+                                  .op_a = a.op,
+                                  .b = laid_out(b.home, static_cast<const T*>(b.data)),
+                                  .op_b = b.op,
+                                  .beta = factor_of<T>(factors.beta, 0),
+                                  .c = laid_out(c, static_cast<T*>(into))},
+      method, unused);
 }
 
 template <class T>
@@ -78,6 +105,7 @@ int tessera_dist_matmul(tessera_context context, int order, int type, int op_a, 
     Operand left{{}, a, {}}, right{{}, b, {}};
     Home result;
     products::Method method;
+    bool is_boxes = true;
     agree(*on, [&](Fingerprint& same) {
       same.add(order).add(type).add(op_a).add(op_b).add(options);
       const Storage storage = storage_of(order);
@@ -96,14 +124,18 @@ int tessera_dist_matmul(tessera_context context, int order, int type, int op_a, 
                          extent_of(x->home, x->data, size));
         }
       });
-      for (const Home* home : {&left.home, &right.home, &result})
-        same.add(home->boxes.rows).add(home->boxes.cols);
+      for (const Home* home : {&left.home, &right.home, &result}) {
+        same.add(home->rows()).add(home->cols());
+        is_boxes = is_boxes && home->is_boxes();
+      }
       method = product_method(
-          *on, Options(options, {"threads", "kernel", "algorithm", "slices", "rounds", "panel"}));
+          *on, is_boxes ? Options(options, of_boxes) : Options(options, {"threads", "kernel"}));
     });
-    if (order == TESSERA_COL_MAJOR) std::swap(left, right);
+    if (is_boxes && order == TESSERA_COL_MAJOR) std::swap(left, right);
     dispatch_number(type, [&](auto t) {
-      multiply<typename decltype(t)::type>(*on, left, right, {alpha, beta}, result, c, method);
+      using T = typename decltype(t)::type;
+      (is_boxes ? multiply<T> : multiply_parts<T>)(*on, left, right, {alpha, beta}, result, c,
+                                                   method);
     });
   });
 }

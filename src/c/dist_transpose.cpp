@@ -1,6 +1,8 @@
 // Transposes and redistributions of distributed matrices: of the memory in rows, whatever the
 // order.
 
+#include <bit>
+
 #include "c/context.hpp"
 #include "c/options.hpp"
 #include "dist/transpose/transpose.hpp"
@@ -37,8 +39,8 @@ void expect_pair(const Source& a, const Target& b, int op, index_t bytes) {
 
 dist::DistributedRecords records_of(const Context& context, const Home& home, std::byte* data,
                                     index_t bytes, bool is_read) {
-  if (home.is_dense()) return {context.comm, home.boxes, bytes, data};
-  dist::DistributedRecords copy(context.comm, home.boxes, bytes);
+  if (home.is_dense()) return {context.comm, home.boxes(), bytes, data};
+  dist::DistributedRecords copy(context.comm, home.boxes(), bytes);
   if (is_read)
     mpi::copy_block<std::byte>(bytes_view(home, data, bytes), transpose::in_bytes(copy.view()));
   return copy;
@@ -80,6 +82,54 @@ transposes::Method transpose_method(const Context& context, const Options& optio
   return method;
 }
 
+/// Elements of 16 bytes that are only moved.
+struct Word16 {
+  std::uint64_t halves[2];
+};
+
+void expect_word(index_t bytes) {
+  expect(bytes <= 16 && std::has_single_bit(static_cast<std::uint64_t>(bytes)), "type",
+         "has {} bytes: must have 1, 2, 4, 8 or 16 in a block-cyclic layout", bytes);
+}
+
+struct RealFactors {
+  double alpha, beta;
+};
+template <class T>
+void relay_out(const Context& context, matmul::Op op, const RealFactors& factors, const Source& a,
+               const Target& b, int threads) {
+  namespace relayouts = dist::relayout;
+  const relayouts::Relayout matrix{a.home.layout->parts, op, b.home.layout->parts, a.home.order(),
+                                   b.home.order()};
+  const relayouts::LocalArray<const T> from{reinterpret_cast<const T*>(a.data), a.home.ld};
+  const relayouts::LocalArray<T> to{reinterpret_cast<T*>(b.data), b.home.ld};
+  using Factor = typename relayouts::Memory<T>::Factor;
+  const auto factor = [](double x) { return Factor(static_cast<Real<Factor>>(x)); };
+  const relayouts::Memory<T> memory{std::span(&from, 1), std::span(&to, 1), factor(factors.alpha),
+                                    factor(factors.beta)};
+  relayouts::relayout<T>(context.comm, matrix, memory, threads);
+}
+
+/// Computes b = alpha op(a) + beta b for matrices of which one is block-cyclic.
+void relay_out(const Context& context, int type, int op, const RealFactors& factors,
+               const Source& a, const Target& b, int threads) {
+  const matmul::Op how = op_of(op, "op");
+  const auto relay = [&]<class T>(Type<T>) { relay_out<T>(context, how, factors, a, b, threads); };
+  if (number_of(type) != transposes::Number::opaque) return dispatch_number(type, relay);
+  switch (bytes_of(type)) {
+    case 1:
+      return relay(Type<std::uint8_t>{});
+    case 2:
+      return relay(Type<std::uint16_t>{});
+    case 4:
+      return relay(Type<std::uint32_t>{});
+    case 8:
+      return relay(Type<std::uint64_t>{});
+    default:
+      return relay(Type<Word16>{});
+  }
+}
+
 }  // namespace
 }  // namespace tessera::inline v1::c
 
@@ -95,6 +145,7 @@ int tessera_dist_transpose(tessera_context context, int order, int type, int op,
     index_t bytes = 0;
     transposes::Scale scale;
     transposes::Method method;
+    bool is_boxes = true;
     agree(*on, [&](Fingerprint& same) {
       same.add(order).add(type).add(op).add(options);
       same.add(std::bit_cast<index_t>(alpha)).add(std::bit_cast<index_t>(beta));
@@ -105,10 +156,17 @@ int tessera_dist_transpose(tessera_context context, int order, int type, int op,
       to.home = home_of(*on, "b", storage, layout_b, ldb);
       expect_pair(from, to, op, bytes);
       scale = scale_of(type, op, alpha, beta);
-      same.add(from.home.boxes.rows).add(from.home.boxes.cols);
-      same.add(to.home.boxes.rows).add(to.home.boxes.cols);
-      method = transpose_method(*on, Options(options, {"threads", "kernel", "algorithm"}));
+      same.add(from.home.rows()).add(from.home.cols());
+      same.add(to.home.rows()).add(to.home.cols());
+      is_boxes = from.home.is_boxes() && to.home.is_boxes();
+      if (is_boxes) {
+        method = transpose_method(*on, Options(options, {"threads", "kernel", "algorithm"}));
+      } else {
+        expect_word(bytes);
+        method.tuning.threads = Options(options, {"threads"}).threads(on->threads);
+      }
     });
+    if (!is_boxes) return relay_out(*on, type, op, {alpha, beta}, from, to, method.tuning.threads);
     const auto source =
         records_of(*on, from.home, const_cast<std::byte*>(from.data), bytes, alpha != 0);
     auto result = records_of(*on, to.home, to.data, bytes, beta != 0);
@@ -136,6 +194,7 @@ int tessera_redistribute(tessera_context context, int order, int type, tessera_l
     Source from{{}, static_cast<const std::byte*>(a)};
     Target to{{}, static_cast<std::byte*>(b)};
     index_t bytes = 0;
+    bool is_boxes = true;
     agree(*on, [&](Fingerprint& same) {
       same.add(order).add(type);
       const Storage storage = storage_of(order);
@@ -144,9 +203,13 @@ int tessera_redistribute(tessera_context context, int order, int type, tessera_l
       to.home = home_of(*on, "b", storage, layout_b, ldb);
       expect_pair(from, to, TESSERA_NO_TRANS, bytes);
       same.add(from.home.rows()).add(from.home.cols());
+      is_boxes = from.home.is_boxes() && to.home.is_boxes();
+      if (!is_boxes) expect_word(bytes);
     });
-    mpi::redistribute<std::byte>(
-        on->comm, layout::in_bytes(from.home.boxes, bytes), bytes_view(from.home, from.data, bytes),
-        layout::in_bytes(to.home.boxes, bytes), bytes_view(to.home, to.data, bytes));
+    if (!is_boxes) return relay_out(*on, type, TESSERA_NO_TRANS, {1, 0}, from, to, on->threads);
+    mpi::redistribute<std::byte>(on->comm, layout::in_bytes(from.home.boxes(), bytes),
+                                 bytes_view(from.home, from.data, bytes),
+                                 layout::in_bytes(to.home.boxes(), bytes),
+                                 bytes_view(to.home, to.data, bytes));
   });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "c/context.hpp"
 #include "layout/home.hpp"
@@ -52,6 +53,26 @@ layout::MatrixLayout gathered(const Context& context, index_t rows, index_t cols
   return boxes;
 }
 
+/// Returns the rows and columns of a rank's array.
+std::pair<index_t, index_t> local_shape(const Layout& layout, index_t rank) {
+  if (layout.boxes) {
+    const layout::Box& box = layout.boxes->of(rank);
+    return {box.rows.size(), box.cols.size()};
+  }
+  if (layout.parts.arrays(rank) == 0) return {0, 0};
+  const layout::Box box = layout.parts.local_box(rank, 0);
+  return {box.rows.end, box.cols.end};
+}
+
+void expect_rank(const Layout& layout, int rank) {
+  expect(rank >= 0 && rank < layout.parts.ranks(), "rank", "is {}: must be in 0 .. {}", rank,
+         layout.parts.ranks() - 1);
+}
+
+std::shared_ptr<Layout> layout_of_boxes(layout::MatrixLayout boxes) {
+  return std::make_shared<Layout>(Layout{layout::Distribution(boxes), std::move(boxes)});
+}
+
 }  // namespace
 
 void agree(const Context& context, const std::function<void(Fingerprint&)>& checks) {
@@ -69,14 +90,11 @@ Home home_of(const Context& context, const char* name, Storage storage, tessera_
              index_t ld) {
   const std::string argument = std::string("layout_") + name;
   const auto found = layout_of(layout, argument.c_str());
-  const layout::MatrixLayout& boxes = found->boxes;
-  expect(boxes.ranks() == context.comm.size(), argument,
-         "has {} ranks: must have the {} of context", boxes.ranks(), context.comm.size());
-  const layout::Box& box = boxes.of(context.comm.rank());
-  return {name,
-          storage == Storage::rows ? boxes : layout::transposed(boxes),
-          {box.rows.size(), box.cols.size(), storage},
-          ld};
+  const layout::Distribution& parts = found->parts;
+  expect(parts.ranks() == context.comm.size(), argument,
+         "has {} ranks: must have the {} of context", parts.ranks(), context.comm.size());
+  const auto [rows, cols] = local_shape(*found, context.comm.rank());
+  return {name, found, {rows, cols, storage}, ld};
 }
 
 void expect_shape(const Home& x, index_t rows, index_t cols, const char* reason) {
@@ -101,8 +119,8 @@ int tessera_layout_grid(tessera_context context, int64_t rows, int64_t cols, int
     const auto on = c::context_of(context);
     c::expect_extents(rows, cols);
     const layout::ProcessGrid grid = c::grid_of(*on, {rows, cols, {}}, grid_rows, grid_cols);
-    return std::make_shared<c::Layout>(c::Layout{layout::grid_blocks(
-        layout::BlockMap(rows, grid.rows), layout::BlockMap(cols, grid.cols), grid)});
+    return c::layout_of_boxes(layout::grid_blocks(layout::BlockMap(rows, grid.rows),
+                                                  layout::BlockMap(cols, grid.cols), grid));
   });
 }
 
@@ -111,7 +129,42 @@ int tessera_layout_box(tessera_context context, int64_t rows, int64_t cols, cons
   using namespace tessera;
   return c::create(layout, "layout", [&] {
     const auto on = c::context_of(context);
-    return std::make_shared<c::Layout>(c::Layout{c::gathered(*on, rows, cols, box)});
+    return c::layout_of_boxes(c::gathered(*on, rows, cols, box));
+  });
+}
+
+int tessera_layout_cyclic(tessera_context context, int64_t rows, int64_t cols, int64_t row_block,
+                          int64_t col_block, int grid_rows, int grid_cols, int row_source,
+                          int col_source, tessera_layout* layout) {
+  using namespace tessera;
+  return c::create(layout, "layout", [&] {
+    const auto on = c::context_of(context);
+    c::expect_extents(rows, cols);
+    c::expect(row_block >= 1, "row_block", "is {}: must be at least 1", row_block);
+    c::expect(col_block >= 1, "col_block", "is {}: must be at least 1", col_block);
+    const int ranks = on->comm.size();
+    c::expect(grid_rows >= 1 && grid_cols >= 1 && index_t{grid_rows} * grid_cols <= ranks,
+              "grid_rows", "and grid_cols are {} x {}: must have at most the {} ranks of context",
+              grid_rows, grid_cols, ranks);
+    c::expect(row_source >= 0 && row_source < grid_rows, "row_source", "is {}: must be in 0 .. {}",
+              row_source, grid_rows - 1);
+    c::expect(col_source >= 0 && col_source < grid_cols, "col_source", "is {}: must be in 0 .. {}",
+              col_source, grid_cols - 1);
+    const layout::BlockCyclic cyclic{
+        {.extent = rows, .block = row_block, .parts = grid_rows, .source = row_source},
+        {.extent = cols, .block = col_block, .parts = grid_cols, .source = col_source}};
+    return std::make_shared<c::Layout>(c::Layout{layout::Distribution(cyclic, ranks)});
+  });
+}
+
+int tessera_layout_local(tessera_layout layout, int rank, int64_t* rows, int64_t* cols) {
+  using namespace tessera;
+  return c::guarded([&] {
+    const auto found = c::layout_of(layout, "layout");
+    c::expect_rank(*found, rank);
+    c::expect(rows != nullptr, "rows", "is a null pointer");
+    c::expect(cols != nullptr, "cols", "is a null pointer");
+    std::tie(*rows, *cols) = c::local_shape(*found, rank);
   });
 }
 
@@ -119,10 +172,10 @@ int tessera_layout_box_of(tessera_layout layout, int rank, int64_t box[4]) {
   using namespace tessera;
   return c::guarded([&] {
     const auto found = c::layout_of(layout, "layout");
-    c::expect(rank >= 0 && rank < found->boxes.ranks(), "rank", "is {}: must be in 0 .. {}", rank,
-              found->boxes.ranks() - 1);
+    c::expect_rank(*found, rank);
     c::expect(box != nullptr, "box", "is a null pointer");
-    const layout::Box& one = found->boxes.of(rank);
+    c::expect(found->boxes.has_value(), "layout", "is block-cyclic: has no box for each rank");
+    const layout::Box& one = found->boxes->of(rank);
     box[0] = one.rows.begin;
     box[1] = one.rows.end;
     box[2] = one.cols.begin;

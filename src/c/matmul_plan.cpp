@@ -28,10 +28,8 @@ struct MatmulPlan {
 };
 using Plans = Handles<tessera_matmul_plan, MatmulPlan>;
 
-products::StoredMatrix stored_matrix(tessera_layout layout, const char* argument, int order) {
-  using dist::relayout::StorageOrder;
-  return {layout::Distribution(layout_of(layout, argument)->boxes),
-          order == TESSERA_ROW_MAJOR ? StorageOrder::row_major : StorageOrder::column_major};
+products::StoredMatrix stored_matrix(const Home& home) {
+  return {home.layout->parts, home.order()};
 }
 
 products::Method plan_method(const Context& context, const Options& options) {
@@ -83,6 +81,43 @@ void agree_on_call(MatmulPlan& on, const Call& call) {
   throw Error::of_argument("arguments", "differ between the ranks: alpha or beta is 0 on some");
 }
 
+/// The arguments from which a plan is made.
+struct PlanArguments {
+  int order, type, op_a, op_b;
+  tessera_layout a, b, c;
+  const char* options;
+};
+
+/// What a plan is made of.
+struct Planned {
+  products::ProductLayouts layouts;
+  products::Method method;
+  Home a, b, c;  ///< without boxes
+};
+
+/// Checks the arguments on all ranks. Throws Error(usage). Collective.
+Planned planned(const Context& on, const PlanArguments& given) {
+  Planned made;
+  agree(on, [&](Fingerprint& same) {
+    same.add(given.order).add(given.type).add(given.op_a).add(given.op_b).add(given.options);
+    const Storage storage = storage_of(given.order);
+    const Operand left{home_of(on, "a", storage, given.a, 0), nullptr, op_of(given.op_a, "op_a")},
+        right{home_of(on, "b", storage, given.b, 0), nullptr, op_of(given.op_b, "op_b")};
+    const Home result = home_of(on, "c", storage, given.c, 0);
+    expect_product(left, right, result);
+    for (const Home* home : {&left.home, &right.home, &result})
+      same.add(home->rows()).add(home->cols());
+    made.layouts = {stored_matrix(left.home), left.op, stored_matrix(right.home), right.op,
+                    stored_matrix(result)};
+    made.a = {"a", {}, left.home.shape, 0};
+    made.b = {"b", {}, right.home.shape, 0};
+    made.c = {"c", {}, result.shape, 0};
+    made.method = plan_method(on, Options(given.options, {"threads", "kernel"}));
+    dispatch_number(given.type, [](auto) {});
+  });
+  return made;
+}
+
 }  // namespace
 }  // namespace tessera::inline v1::c
 
@@ -90,39 +125,43 @@ int tessera_matmul_plan_create(tessera_context context, int order, int type, int
                                tessera_layout layout_a, tessera_layout layout_b,
                                tessera_layout layout_c, const char* options,
                                tessera_matmul_plan* plan) {
-  using namespace tessera;
   using namespace tessera::c;
-  return c::create(plan, "plan", [&] {
+  return create(plan, "plan", [&] {
     const auto on = context_of(context);
+    const Planned parts =
+        planned(*on, {order, type, op_a, op_b, layout_a, layout_b, layout_c, options});
     auto made = std::make_shared<MatmulPlan>();
     made->context = on;
-    products::ProductLayouts layouts;
-    products::Method method;
-    agree(*on, [&](Fingerprint& same) {
-      same.add(order).add(type).add(op_a).add(op_b).add(options);
-      const Storage storage = storage_of(order);
-      const Operand left{home_of(*on, "a", storage, layout_a, 0), nullptr, op_of(op_a, "op_a")},
-          right{home_of(*on, "b", storage, layout_b, 0), nullptr, op_of(op_b, "op_b")};
-      const Home result = home_of(*on, "c", storage, layout_c, 0);
-      expect_product(left, right, result);
-      for (const Home* home : {&left.home, &right.home, &result})
-        same.add(home->boxes.rows).add(home->boxes.cols);
-      layouts = {stored_matrix(layout_a, "layout_a", order), left.op,
-                 stored_matrix(layout_b, "layout_b", order), right.op,
-                 stored_matrix(layout_c, "layout_c", order)};
-      made->a = {"a", {}, left.home.shape, 0};
-      made->b = {"b", {}, right.home.shape, 0};
-      made->c = {"c", {}, result.shape, 0};
-      method = plan_method(*on, Options(options, {"threads", "kernel"}));
-      made->bytes = dispatch_number(
-          type, [](auto t) { return static_cast<index_t>(sizeof(typename decltype(t)::type)); });
-    });
-    mpi::together(on->comm, "plan a product", [&] {
+    made->a = parts.a;
+    made->b = parts.b;
+    made->c = parts.c;
+    tessera::mpi::together(on->comm, "plan a product", [&] {
       dispatch_number(type, [&](auto t) {
-        made->plan.emplace(MultiplyPlan<typename decltype(t)::type>(on->comm, layouts, method));
+        using T = typename decltype(t)::type;
+        made->bytes = sizeof(T);
+        made->plan.emplace(MultiplyPlan<T>(on->comm, parts.layouts, parts.method));
       });
     });
     return made;
+  });
+}
+
+int tessera_matmul_plan_workspace_bytes(tessera_context context, int order, int type, int op_a,
+                                        int op_b, tessera_layout layout_a, tessera_layout layout_b,
+                                        tessera_layout layout_c, const char* options,
+                                        int64_t* bytes) {
+  using namespace tessera::c;
+  return guarded([&] {
+    const auto on = context_of(context);
+    agree(*on, [&](Fingerprint&) { expect(bytes != nullptr, "bytes", "is a null pointer"); });
+    const Planned parts =
+        planned(*on, {order, type, op_a, op_b, layout_a, layout_b, layout_c, options});
+    tessera::mpi::together(on->comm, "plan a product", [&] {
+      dispatch_number(type, [&](auto t) {
+        using T = typename decltype(t)::type;
+        *bytes = MultiplyPlan<T>::workspace_bytes(on->comm, parts.layouts, parts.method);
+      });
+    });
   });
 }
 

@@ -75,6 +75,12 @@ static void test_plans(void) {
   WRONG_ON_ONE(make_plan(row, f64, none, OR(square, 0), NULL, &plan), "layout_a");
   WRONG_ON_ONE(make_plan(row, f64, none, square, OR(NULL, "slices=2"), &plan), "options");
   WRONG(make_plan(row, f64, none, other, NULL, &plan), "layout_b");
+  WRONG_ON_ONE(tessera_matmul_plan_workspace_bytes(context, row, f64, none, none, square, square,
+                                                   square, NULL, OR(&bytes, NULL)),
+               "bytes");
+  WRONG(tessera_matmul_plan_workspace_bytes(context, row, f64, none, none, square, other, square,
+                                            NULL, &bytes),
+        "layout_b");
   CHECK(plan == 0);
   CHECK(make_plan(row, f64, none, square, NULL, &plan) == TESSERA_OK);
   WRONG_ON_ONE(tessera_matmul_plan_execute(plan, NULL, OR(a, NULL), 8, b, 8, NULL, c, 8), "a");
@@ -127,12 +133,6 @@ static void test_keys(void) {
   WRONG_ON_ONE(tessera_dist_permute(context, 8, 8, a, 8, order, OR(b, a), NULL), "to");
 }
 
-static void test_handles(MPI_Comm part) {
-  tessera_layout layout = 0, freed = 0;
-  tessera_context none_here = 0, gone = 0;
-  int64_t box[4] = {0, 8, 0, 8};
-  WRONG(tessera_layout_grid(context, 8, 8, ranks, 2, &layout), "grid_rows");
-  WRONG(tessera_layout_grid(context, -8, 8, 0, 0, &layout), "rows");
 static void test_sorted(void) {
   const int up = TESSERA_ASCENDING, left = TESSERA_LEFT;
   const double keys[3] = {1, 2, 2}, reversed[3] = {3, 2, 1};
@@ -172,6 +172,12 @@ static void test_sorted(void) {
       "positions");
 }
 
+static void test_handles(MPI_Comm part) {
+  tessera_layout layout = 0, freed = 0;
+  tessera_context none_here = 0, gone = 0;
+  int64_t box[4] = {0, 8, 0, 8};
+  WRONG(tessera_layout_grid(context, 8, 8, ranks, 2, &layout), "grid_rows");
+  WRONG(tessera_layout_grid(context, -8, 8, 0, 0, &layout), "rows");
   WRONG_ON_ONE(tessera_layout_box(context, 8, OR(8, -8), box, &layout), "cols");
   box[1] = OR(8, 9);
   WRONG_ON_ONE(tessera_layout_box(context, 8, 8, box, &layout), "box");
@@ -203,9 +209,9 @@ static void test(MPI_Comm part) {
   test_matrices();
   test_plans();
   test_keys();
+  test_sorted();
   test_handles(part);
   CHECK(tessera_layout_free(&square) == TESSERA_OK);
   CHECK(tessera_layout_free(&other) == TESSERA_OK);
   CHECK(tessera_context_free(&context) == TESSERA_OK);
 }
-  test_sorted();

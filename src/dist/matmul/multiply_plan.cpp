@@ -324,6 +324,13 @@ void MultiplyPlan<T>::execute(const ProductMemory<T>& memory) {
 }
 
 template <class T>
+index_t MultiplyPlan<T>::workspace_bytes(const mpi::Communicator& comm,
+                                         const ProductLayouts& layouts, const Method& method) {
+  const machine::WithoutMemory scope;
+  return MultiplyPlan(comm, layouts, method).workspace_bytes();
+}
+
+template <class T>
 index_t MultiplyPlan<T>::workspace_bytes() const {
   const State& s = *state_;
   index_t elements = s.a.copy.size() + s.b.copy.size() + s.apart.size() + s.sums.size();

@@ -67,6 +67,11 @@ class MultiplyPlan {
   /// Throws as execute(), and computes nothing. Local.
   void check(const ProductMemory<T>& memory) const;
 
+  /// Returns workspace_bytes() of the plan that these arguments make, without its memory. Throws as
+  /// the constructor. Local.
+  [[nodiscard]] static index_t workspace_bytes(const mpi::Communicator& comm,
+                                               const ProductLayouts& layouts,
+                                               const Method& method = {});
   /// Returns the bytes of the plan's buffers on this rank: operands and results that are not used
   /// where they are, and messages. A thread of the kernel cache_oblivious has
   /// tessera::matmul::working_memory() in addition, which it keeps.
