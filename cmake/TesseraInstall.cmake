@@ -38,7 +38,8 @@ if(TARGET tessera_shared)
   list(APPEND public tessera.h)
   install(FILES ${TESSERA_FORTRAN_MODULE} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera
     ${development})
-  install(DIRECTORY src/c/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera ${development})
+  install(DIRECTORY src/c/examples apps/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
+    ${development})
 endif()
 list(TRANSFORM layers REPLACE "^tessera_" "" OUTPUT_VARIABLE folders)
 install(CODE "set(TESSERA_HEADERS \"${PROJECT_SOURCE_DIR}/src\")

@@ -306,8 +306,8 @@ class Form(unittest.TestCase):
         sources = {
             kind: "".join(read(os.path.join(tessera.ROOT, name)) for name in names)
             for kind, names in (
-                ("cpp", (tests + "main.cpp", tests + "embedded.cpp", tests + "heat.cpp",
-                         tests + "kernels/main.cpp")),
+                ("cpp", (tests + "main.cpp", tests + "embedded.cpp", tests + "kernels/main.cpp",
+                         "apps/examples/heat.cpp", "apps/examples/join.cpp")),
                 ("c", (tests + "product.c", examples + "kmeans.c")),
                 ("fortran", (tests + "product.f90", examples + "heat.f90")),
                 ("cmake", (tests + "CMakeLists.txt",)))

@@ -36,6 +36,7 @@ if(LAUNCH)
     include/tessera/tessera.hpp include/tessera/tessera_scalapack.h
     include/tessera/tessera.h include/tessera/tessera.f90
           share/tessera/examples/kmeans.c share/tessera/examples/heat.f90
+          share/tessera/examples/CMakeLists.txt
           share/doc/tessera/README.md share/doc/tessera/apps/manual/index.md
           share/doc/tessera/apps/manual/matmul_variants.png
           share/doc/tessera/apps/manual/reference/tessera-sort.md share/man/man1/tessera.1
@@ -81,8 +82,37 @@ run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 run_outside(${SCRATCH}/build/outside "${ranks}0 of 943 elements wrong")
 if(LAUNCH)
   run_outside(${SCRATCH}/build/embedded "0 of 900 elements wrong")
-  run_outside(${SCRATCH}/build/heat "error of the wave below 1e-12")
   run_outside(${SCRATCH}/build/product "22 28 49 64")
+endif()
+
+# The installed examples, as their CMakeLists.txt says; each checks its result.
+if(LAUNCH)
+  set(examples ${prefix}/share/tessera/examples)
+  run(${CMAKE_COMMAND} -S ${examples} -B ${SCRATCH}/examples -G ${GENERATOR}
+    -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${FLAGS})
+  run(${CMAKE_COMMAND} --build ${SCRATCH}/examples)
+  set(prints_fft "largest error below 1e-9")
+  set(prints_heat "error of the wave below 1e-12")
+  set(prints_join "12000 pairs, 0 wrong")
+  set(prints_kmeans "9\\.[0-9]+ -?0\\.0")
+  set(prints_pca "variance 8\\.0267.*variance 2\\.0066.*variance 0\\.5016")
+  foreach(name fft heat join kmeans pca)
+    file(STRINGS ${examples}/${name}.cpp lines)
+    list(LENGTH lines count)
+    if(NOT count LESS 120)
+      message(FATAL_ERROR "${name}.cpp has ${count} lines")
+    endif()
+    set(program ${SCRATCH}/examples/${name})
+    if(name STREQUAL pca)
+      list(APPEND program ${SCRATCH}/in.h5:/X ${SCRATCH}/out.h5:/scores example)
+    endif()
+    foreach(start "" "${LAUNCH}") # one rank, and those of LAUNCH
+      run(${start} ${program})
+      if(NOT words MATCHES "${prints_${name}}")
+        message(FATAL_ERROR "${start} ${program} said:\n${words}")
+      endif()
+    endforeach()
+  endforeach()
 endif()
 
 # A component alone: a program that multiplies in memory needs no HDF5, and what a build lacks is
@@ -127,6 +157,10 @@ separate_arguments(words UNIX_COMMAND "${words}")
 separate_arguments(FLAGS UNIX_COMMAND "${FLAGS}")
 run(${CXX} ${FLAGS} -I${SOURCE} ${SOURCE}/main.cpp ${words} -o ${SCRATCH}/by_pkg_config)
 run_outside(${SCRATCH}/by_pkg_config "${ranks}0 of 943 elements wrong")
+if(LAUNCH)
+  run(${CXX} ${FLAGS} -std=c++20 ${examples}/fft.cpp ${words} -o ${SCRATCH}/fft_by_pkg_config)
+  run_outside(${SCRATCH}/fft_by_pkg_config "largest error below 1e-9")
+endif()
 run(pkg-config --cflags --libs tessera-${component})
 separate_arguments(words UNIX_COMMAND "${words}")
 run(${CXX} ${FLAGS} ${program} ${words} -o ${SCRATCH}/component_by_pkg_config)

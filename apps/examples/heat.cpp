@@ -1,5 +1,7 @@
-// External program: the heat equation on a periodic n x n field. The program computes the steps,
-// the library fills the ghost layers. A plane wave decays by the same factor in every step.
+// The heat equation on a periodic n x n field: mpirun -n 4 ./heat
+//
+// The program computes the steps, the library fills the ghost layers. A plane wave decays by the
+// same factor in every step, against which it is checked.
 
 #include <algorithm>
 #include <cmath>
