@@ -156,9 +156,9 @@ bool on_device(const Values& point) { return point.has("kernel"); }
 bool run_on_device(const mpi::Communicator& comm, const Values& point, const run::Parsed& parsed,
                    run::Session& session) {
   const DeviceProbeVariant& row = row_of(point.text("kernel"));
+  run::require_gpu(comm, point, row);
   DeviceWalk walk;
   mpi::together(comm, "options", [&] { walk = walk_of(point); });
-  run::require_gpu(comm, point, row);
   const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "size of the arrays of a probe");
   session.plan_memory(
       run::require_memory(comm, point, {on_host}, [&](index_t) { return on_host; }));

@@ -48,7 +48,7 @@ TEST(DeviceProbes, CompleteWhatIsLeftToThemAndRefuseWhatTheyDoNotTake) {
   EXPECT_TRUE(refused("cuda_shared_stride", {.lane_stride = 65}));
   EXPECT_TRUE(refused("cuda_read_constant", {.lane_stride = 65}));
   EXPECT_TRUE(refused("cuda_copy", {.passes = 2}));
-  EXPECT_TRUE(refused("cuda_barrier_block", {.bytes = 4112}));
+  EXPECT_TRUE(refused("cuda_barrier_grid", {.bytes = (256 << 10) + 16}));
   EXPECT_EQ(completed(row("cuda_transpose_naive"), {.passes = 7}).passes, 7);
   EXPECT_EQ(completed(row("cuda_streams"), {}).host_rounds, 0);
   EXPECT_TRUE(refused("cuda_copy_stride", {.lane_stride = 0}));
@@ -144,8 +144,7 @@ TEST(DeviceWords, TheHostTakesTheStepsOfTheDevice) {
 
 TEST(DeviceWords, LaneSumsAreThoseOfEachLane) {
   std::vector<DeviceWord> sums(64);
-  for (index_t i = 0; i < 64; ++i)
-    sums[static_cast<std::size_t>(i)] = shared_sum(i % 32, 3, 5);
+  for (index_t i = 0; i < 64; ++i) sums[static_cast<std::size_t>(i)] = shared_sum(i % 32, 3, 5);
   EXPECT_EQ(wrong_lane_sums(sums.data(), 64, 3, 5), 0);
   sums[40] += 1;
   EXPECT_EQ(wrong_lane_sums(sums.data(), 64, 3, 5), 1);
@@ -238,8 +237,8 @@ std::vector<DeviceWalk> walks_of(const DeviceProbeVariant& probe) {
     walks.push_back(plain);
     for (const DeviceParameter& p : device_parameters()) {
       if (!takes(probe, p)) continue;
-      for (const index_t value : {p.low, index_t{1}, index_t{2}, index_t{5}, index_t{16},
-                                  index_t{32}}) {
+      for (const index_t value :
+           {p.low, index_t{1}, index_t{2}, index_t{5}, index_t{16}, index_t{32}}) {
         if (value < p.low || value > p.high) continue;
         if (value == 0 && probe.name == "cuda_copy_stride") continue;  // refused
         DeviceWalk walk = plain;
@@ -301,11 +300,11 @@ TEST(DeviceProbes, TheHostComputesMeanwhile) {
   machine::use_gpu(0);
   const auto& streams = row("cuda_streams");
   for (const index_t issue : {0, 1}) {
-    const auto probe = make_probe(streams, completed(streams, {.bytes = 16 << 20,
-                                                               .rounds = 64,
-                                                               .streams = 3,
-                                                               .issue = issue,
-                                                               .host_rounds = 5}));
+    const auto probe = make_probe(
+        streams,
+        completed(
+            streams,
+            {.bytes = 16 << 20, .rounds = 64, .streams = 3, .issue = issue, .host_rounds = 5}));
     const double seconds = probe->run();
     EXPECT_LE(probe->check().ratio, 0);
     const auto spans = probe->spans();
