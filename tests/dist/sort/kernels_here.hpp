@@ -130,12 +130,12 @@ inline const buckets::Kernels* bucket_kernels_here() {
 
 template <class B>
 ResidentKernels<B> kernels_here() {
-  return {count_here<B>,
-          find_descent_here<B>,
-          partition_here<B>,
-          sort_here<B>,
-          [](index_t) { return index_t{64}; },
-          sizeof(B) == 8 ? bucket_kernels_here() : nullptr};
+  return {.count = count_here<B>,
+          .find_descent = find_descent_here<B>,
+          .partition = partition_here<B>,
+          .sort = sort_here<B>,
+          .work_bytes = [](index_t) { return index_t{64}; },
+          .dividing = sizeof(B) == 8 ? bucket_kernels_here() : nullptr};
 }
 
 }  // namespace tessera::dist::sort
