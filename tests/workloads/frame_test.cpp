@@ -58,7 +58,8 @@ class Frame : public testing::Test {
     const run::Parsed parsed = options().parse(words);
     try {
       check_request(workload, parsed);
-      return run_points({comm, workload, parsed, words}, resolve());
+      return run_points({comm, workload, parsed, words},
+                        std::vector<workloads::FileRequest>{{parsed, resolve()}});
     } catch (const Error& error) {
       return error.code();
     }
@@ -117,7 +118,7 @@ TEST_F(Frame, RefusesPartsOfOutputsAndNothingToGoOnFrom) {
 TEST_F(Frame, NeedsNoMoreThanTheMemoryOfWhatGoesOutOfCore) {
   const std::vector<std::string> words{"--memory", "100B", "--repetitions", "3", "--warmups", "2"};
   const run::Parsed parsed = options().parse(words);
-  const auto needs = needs_of({comm, workload, parsed, words}, resolve(), 4);
+  const auto needs = workloads::needs_of({comm, workload, parsed, words}, {{parsed, resolve()}}, 4);
   ASSERT_EQ(needs.size(), 3u);
   EXPECT_EQ(needs.front().memory, 100);
   EXPECT_EQ(needs.front().repetitions, 5);
@@ -126,7 +127,8 @@ TEST_F(Frame, NeedsNoMoreThanTheMemoryOfWhatGoesOutOfCore) {
 
 TEST_F(Frame, CountsWarmUpsAndRepetitionsInTheTimeOfARun) {
   const std::vector<std::string> words{"--repetitions", "3", "--warmups", "2"};
-  const auto needs = needs_of({comm, workload, options().parse(words), words}, resolve(), 4);
+  const run::Parsed parsed = options().parse(words);
+  const auto needs = workloads::needs_of({comm, workload, parsed, words}, {{parsed, resolve()}}, 4);
   EXPECT_NEAR(needs.back().total, 10, 1e-9);
 }
 
