@@ -148,7 +148,8 @@ class Completion(tessera.Case):
         self.completes(terminal, "tessera tran", "tessera transpose")
         self.completes(terminal, "tessera sort --ker", "--kernel")
         self.completes(terminal, "tessera sort --kernel mer", "mergesort")
-        self.completes(terminal, "tessera sort --kernel ", r"(?s)cache_oblivious.*samplesort")
+        self.completes(terminal, "tessera sort --kernel ",
+                       r"(?s)(?=.*cache_oblivious)(?=.*samplesort).*")
         self.completes(terminal, "tessera sort --kernel radix,mer", "radix,mergesort")
         self.completes(terminal, "tessera matmul --precision=b", "bf16")
         self.completes(terminal, f"tessera sort --in {self.folder}/ke", "ke.*ys.h5|keys.h5")
