@@ -7,7 +7,6 @@ import select
 import shutil
 import subprocess
 import time
-import unittest
 
 import tessera
 
