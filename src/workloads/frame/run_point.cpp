@@ -138,14 +138,16 @@ ExitCode run_points(const SweepRequest& sweep, const std::vector<FileRequest>& e
   const mpi::Communicator& comm = sweep.comm;
   require_same_files(comm, sweep.parsed);
   std::vector<PartRequest> parts;
-  for (const auto& [parsed, resolve] : each) {
-    const auto plan = [&comm, &resolve](const run::Values& values, run::Session& session) {
+  for (const FileRequest& one : each) {
+    const auto plan = [&comm, &resolve = one.resolve](const run::Values& values,
+                                                      run::Session& session) {
       plan_point(comm, values, *resolve(comm, values, session.ceilings()), session.ceilings());
     };
-    const auto run = [&comm, &resolve](const run::Values& values, run::Session& session) {
+    const auto run = [&comm, &resolve = one.resolve](const run::Values& values,
+                                                     run::Session& session) {
       return run_point(comm, values, *resolve(comm, values, session.ceilings()), session);
     };
-    parts.push_back({&parsed, {plan, run}});
+    parts.push_back({&one.parsed, {plan, run}});
   }
   return run_points(sweep, parts);
 }
