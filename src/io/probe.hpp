@@ -14,8 +14,8 @@ namespace tessera::inline v1::io {
 
 inline constexpr const char* examiner_name = "tessera-examine";
 
-/// While it lives, one such process examines all inputs, each in a copy of itself: starting the
-/// program takes ten times as long. Not for threads.
+/// While it lives, one such process examines all inputs, each in a copy of itself, because starting
+/// the program takes longer than the examination. Not for threads.
 class SharedExaminer {
  public:
   SharedExaminer();

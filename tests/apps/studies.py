@@ -19,7 +19,7 @@ SMALL = {"matmul": ("--m", 24, "--n", 24, "--k", 24), "transpose": ("--n", 50),
          "sort": ("--n", 1000),
          "stencil": ("--shape", "40x40", "--steps", 2),
          "scalability": ("--n", 12, "--recordings", 1),
-         "memory": ("--size", "64KiB", "--rounds", 4),
+         "memory": ("--size", "4KiB", "--rounds", 4),  # a block of a GPU
          "locality": ("--n", 32), "forkjoin": ("--n", 64)}
 QUICK = {name: ("--repetitions", 1, "--warmups", 0, "--threads", 1)
          for name in ("matmul", "transpose", "sort", "stencil", "scalability", "memory")}

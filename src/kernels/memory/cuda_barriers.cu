@@ -23,8 +23,7 @@ __device__ __forceinline__ void walk(DeviceWord* out, index_t i, int rounds,
 }
 
 __global__ void __launch_bounds__(most_threads) block_barriers(DeviceWord* out, int rounds) {
-  walk(out, static_cast<index_t>(blockIdx.x) * most_threads + threadIdx.x, rounds,
-       [] { __syncthreads(); });
+  walk(out, threadIdx.x, rounds, [] { __syncthreads(); });
 }
 
 __global__ void __launch_bounds__(threads) grid_barriers(DeviceWord* out, int rounds) {
@@ -56,19 +55,13 @@ class Barriers : public LaunchedProbe {
   DeviceWords out_;
 };
 
-/// Barriers of one block, or of several with 1024 threads each.
 class OfBlock final : public Barriers {
  public:
-  explicit OfBlock(const DeviceWalk& walk)
-      : Barriers(word_count(walk) <= most_threads ? word_count(walk)
-                                                  : round_up(word_count(walk), most_threads),
-                 walk.rounds) {}
+  explicit OfBlock(const DeviceWalk& walk) : Barriers(word_count(walk), walk.rounds) {}
 
  private:
   void launch(cudaStream_t stream) override {
-    const auto threads_a_block = narrow<unsigned>(std::min<index_t>(count(), most_threads));
-    block_barriers<<<blocks_for(count(), most_threads), threads_a_block, 0, stream>>>(out(),
-                                                                                      rounds());
+    block_barriers<<<1, narrow<unsigned>(count()), 0, stream>>>(out(), rounds());
   }
 };
 

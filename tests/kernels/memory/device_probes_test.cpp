@@ -48,7 +48,7 @@ TEST(DeviceProbes, CompleteWhatIsLeftToThemAndRefuseWhatTheyDoNotTake) {
   EXPECT_TRUE(refused("cuda_shared_stride", {.lane_stride = 65}));
   EXPECT_TRUE(refused("cuda_read_constant", {.lane_stride = 65}));
   EXPECT_TRUE(refused("cuda_copy", {.passes = 2}));
-  EXPECT_TRUE(refused("cuda_barrier_grid", {.bytes = (256 << 10) + 16}));
+  EXPECT_TRUE(refused("cuda_barrier_block", {.bytes = 4112}));
   EXPECT_EQ(completed(row("cuda_transpose_naive"), {.passes = 7}).passes, 7);
   EXPECT_EQ(completed(row("cuda_streams"), {}).host_rounds, 0);
   EXPECT_TRUE(refused("cuda_copy_stride", {.lane_stride = 0}));
