@@ -72,8 +72,8 @@ void add_method(run::OptionSet& set) {
   set.add({.name = "recordings",
            .kind = run::Kind::integer,
            .fallback = "3",
-           .help = "Set the serial runs that record work and span. The minimum of each counts, "
-                   "because noise only adds.",
+           .help = "Set the serial runs that record work and span. The least time of each strand "
+                   "counts, because noise only adds.",
            .group = "Bounds",
            .identity = false,
            .low = 1,

@@ -38,10 +38,11 @@ index_t Recorder::thread_nanoseconds() {
   return index_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-Recorder::Recorder(double burden_seconds, Clock clock)
+Recorder::Recorder(double burden_seconds, Clock clock, std::vector<double>* strands)
     : clock_(clock), burden_(burden_seconds / nanosecond) {
   TESSERA_EXPECTS(listening_recorder == nullptr);
   empty_strand_ = time_of_empty_strand();
+  strands_ = strands;
   listening_recorder = this;
   begin_strand();
 }
@@ -71,8 +72,18 @@ Recorder::Team::Team(Recorder& recorder, int threads)
   if (before_ == 1) recorder_.team_ = std::max(1, threads);
 }
 
+/// Returns the least time of the strand that ends, and keeps it.
+double Recorder::least_of_strand(double spent) {
+  constexpr std::size_t most = std::size_t{1} << 22;  // 32 MiB
+  const std::size_t strand = strand_++;
+  if (strand < strands_->size()) return (*strands_)[strand] = std::min((*strands_)[strand], spent);
+  if (strand < most) strands_->push_back(spent);
+  return spent;
+}
+
 void Recorder::end_strand() {
-  const double spent = static_cast<double>(clock_() - begun_) - empty_strand_;
+  double spent = static_cast<double>(clock_() - begun_) - empty_strand_;
+  if (strands_ != nullptr) spent = least_of_strand(spent);
   work_ += spent;
   path_.span += spent;
   path_.burdened += spent;

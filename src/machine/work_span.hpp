@@ -6,6 +6,9 @@
 // Burdened span and bounds follow Cilkview (He, Leiserson and Leiserson 2010), with task-runtime
 // costs measured on the machine instead of a constant.
 
+#include <cstddef>
+#include <vector>
+
 #include "base/index.hpp"
 
 namespace tessera::inline v1::machine {
@@ -53,7 +56,9 @@ class Recorder {
   /// microseconds.
   [[nodiscard]] static index_t thread_nanoseconds();
 
-  Recorder(double burden_seconds, Clock clock);
+  /// strands: the least times of the strands in earlier recordings of the same computation, in
+  /// their order, or none; a strand counts with the least time so far, which is kept there.
+  Recorder(double burden_seconds, Clock clock, std::vector<double>* strands = nullptr);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -87,6 +92,7 @@ class Recorder {
     double span = 0, burdened = 0;
   };
   [[nodiscard]] double time_of_empty_strand();
+  [[nodiscard]] double least_of_strand(double spent);
   void begin_strand() { begun_ = clock_(); }
   void end_strand();
   [[nodiscard]] Path branch(Side side);
@@ -99,6 +105,8 @@ class Recorder {
   Path path_;
   int team_ = 1;
   double empty_strand_ = 0;  ///< clock reading of an empty strand, subtracted from every strand
+  std::vector<double>* strands_ = nullptr;  ///< nanoseconds
+  std::size_t strand_ = 0;                  ///< of this recording
 };
 
 inline constinit thread_local Recorder* listening_recorder = nullptr;
@@ -108,8 +116,9 @@ inline constinit thread_local Recorder* listening_recorder = nullptr;
 /// Returns work and span of f(), run once on this thread.
 template <class F>
 [[nodiscard]] WorkSpan record(double burden_seconds, F&& f,
-                              Recorder::Clock clock = Recorder::steady_nanoseconds) {
-  Recorder listener(burden_seconds, clock);
+                              Recorder::Clock clock = Recorder::steady_nanoseconds,
+                              std::vector<double>* strands = nullptr) {
+  Recorder listener(burden_seconds, clock, strands);
   f();
   return listener.finish();
 }

@@ -51,6 +51,20 @@ TEST(WorkSpan, OfOneForkTakesTheLongerSide) {
   expect(one(20, 30), 65, 45, 145, 1);
 }
 
+TEST(WorkSpan, DisturbancesOfDifferentStrandsDoNotAddUp) {
+  // Each recording is disturbed by 1000 in another of four strands of 10.
+  std::vector<double> strands;
+  WorkSpan found;
+  for (int disturbed = 0; disturbed < 2; ++disturbed) {
+    const auto leaf = [&](int which) { spend(which == disturbed ? 1010 : 10); };
+    const auto both = [&](int first) { fork_join([&] { leaf(first); }, [&] { leaf(first + 1); }); };
+    found = record(
+        0, [&] { fork_join([&] { both(0); }, [&] { both(2); }); }, fake_clock, &strands);
+    if (disturbed == 0) expect(found, 1040, 1010, 1010, 3);
+  }
+  expect(found, 40, 10, 10, 3);
+}
+
 TEST(WorkSpan, BurdenCanChooseAnotherPathThanTheSpan) {
   // Left: 100 in one strand. Right: 60 = 20 + two forks of 20: shorter, but longer with two burdens
   // of 50.

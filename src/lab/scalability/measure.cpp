@@ -75,30 +75,30 @@ class Costs {
 constexpr double long_strand = 20e-6, long_enough = 0.5e-6;
 constexpr double busy = 0.01;  // share of its time that the thread waited for a core
 
-/// Returns the minimum work and spans over several recordings, since noise only adds. The first one
-/// determines the clock.
+/// Returns work and spans of several recordings, each strand with its least time, since noise only
+/// adds: one disturbed strand of thousands would be the span. The first one determines the clock.
 WorkSpan record(const Program& program, int processors, double burden, index_t recordings) {
+  std::vector<double> strands;
   const auto once = [&](machine::Recorder::Clock clock) {
     program.prepare();
     const WorkSpan found = machine::record(
-        burden, [&] { program.run(processors); }, clock);
+        burden, [&] { program.run(processors); }, clock, &strands);
     mpi::heartbeat();
     return found;
   };
   const double waited = machine::seconds_waited();
-  WorkSpan least = once(machine::Recorder::steady_nanoseconds);
-  const bool is_busy = machine::seconds_waited() - waited > busy * least.work;
-  const double strand = least.work / static_cast<double>(3 * least.forks + 1);
+  WorkSpan found = once(machine::Recorder::steady_nanoseconds);
+  const bool is_busy = machine::seconds_waited() - waited > busy * found.work;
+  const double strand = found.work / static_cast<double>(3 * found.forks + 1);
   const bool own_time = strand > (is_busy ? long_enough : long_strand);
-  if (own_time) least = once(machine::Recorder::thread_nanoseconds);
-  for (index_t r = 1; r < recordings; ++r) {
-    const WorkSpan found = once(own_time ? machine::Recorder::thread_nanoseconds
-                                         : machine::Recorder::steady_nanoseconds);
-    least.work = std::min(least.work, found.work);
-    least.span = std::min(least.span, found.span);
-    least.burdened_span = std::min(least.burdened_span, found.burdened_span);
+  if (own_time) {
+    strands.clear();
+    found = once(machine::Recorder::thread_nanoseconds);
   }
-  return least;
+  for (index_t r = 1; r < recordings; ++r)
+    found = once(own_time ? machine::Recorder::thread_nanoseconds
+                          : machine::Recorder::steady_nanoseconds);
+  return found;
 }
 
 /// Times on one number of threads.
