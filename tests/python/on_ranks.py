@@ -114,6 +114,26 @@ class OnRanks(unittest.TestCase):
         square = whole_numbers(self.values, (6, 6), "f4")
         self.check(mixed @ self.placed(square), numpy.asarray(mixed) @ square.astype("f8"))
 
+    def test_shares_of_one_row_are_in_either_order(self):
+        for rows, cols in ((2 * COMM.size - 1, 7), (COMM.size, 3), (3 * COMM.size, COMM.size)):
+            whole = whole_numbers(self.values, (rows, cols), "f8")
+            square = whole_numbers(self.values, (cols, cols), "f8")
+            even = tessera.DistArray.from_numpy(whole, COMM)
+            array = tessera.DistArray.from_local(numpy.asfortranarray(even.local), whole.shape,
+                                                 COMM)
+            for layout in (0, 1, "grid", "all"):
+                self.check(array.redistribute(layout), whole)
+                self.check(array.transpose(None, layout), whole.T)
+                self.check(array.matmul(tessera.DistArray.from_numpy(square, COMM, layout=1)),
+                           whole @ square)
+            self.check(array.T @ even, whole.T @ whole)
+        if COMM.size > 1:
+            even = tessera.DistArray((2 * COMM.size, 4), comm=COMM)
+            mixed = numpy.zeros((2, 4), order="F" if COMM.rank == 0 else "C")
+            array = tessera.DistArray.from_local(mixed, even.shape, COMM)
+            with self.assertRaisesRegex(ValueError, "on all ranks: must be in one"):
+                array.redistribute(1)
+
     def test_sorts_and_takes(self):
         for dtype in ("i4", "i8", "u4", "u8", "f4", "f8"):
             for n in (0, 1, 5, 1000, 20_011):

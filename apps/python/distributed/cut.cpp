@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
+#include <utility>
 
 #include "dist/matmul/laid_out.hpp"
 #include "dist/relayout/relayout.hpp"
@@ -44,14 +46,31 @@ struct Stored {
   StorageOrder order;
 };
 
-Stored stored(const py::array& x) {
-  if ((x.flags() & py::array::c_style) != 0 || x.ndim() != 2) {
-    [[maybe_unused]] const std::byte* const checked = memory_of(x);
-    return {x, StorageOrder::row_major};
+/// Returns the arrays with the orders of their shares, which the wire format of messages depends on
+/// and which are hence the same on all ranks: a share of one row or one column is in both orders.
+/// Throws on all ranks alike if some shares are in C's order only and others in Fortran's.
+/// Collective.
+template <std::size_t count>
+std::array<Stored, count> stored(const Ranks& ranks,
+                                 const std::array<const py::array*, count>& arrays) {
+  std::array<int, 2 * count> excluded{};  // of each array: C's order, Fortran's order
+  for (std::size_t i = 0; i < count; ++i) {
+    const py::array& x = *arrays[i];
+    excluded[2 * i] = (x.flags() & py::array::c_style) == 0;
+    excluded[2 * i + 1] = x.ndim() != 2 || (x.flags() & py::array::f_style) == 0;
   }
-  if ((x.flags() & py::array::f_style) == 0)
-    throw py::value_error("local is not contiguous: must be, in C's or Fortran's order");
-  return {x, StorageOrder::column_major};
+  ranks.comm().max(excluded);
+  const auto of = [&](std::size_t i) {
+    if (excluded[2 * i] != 0 && excluded[2 * i + 1] != 0)
+      throw py::value_error(
+          "local is contiguous neither in C's nor in Fortran's order on all ranks: must be in one");
+    return Stored{*arrays[i],
+                  excluded[2 * i] == 0 ? StorageOrder::row_major : StorageOrder::column_major};
+  };
+  return [&]<std::size_t... i>(std::index_sequence<i...>) {
+    return std::array<Stored, count>{of(i)...};
+  }
+  (std::make_index_sequence<count>());
 }
 
 /// Appends an axis of `extent` units of an element to the array.
@@ -90,17 +109,18 @@ void move(const Ranks& ranks, const Flat& a, const Flat& b) {
 }
 
 template <class T>
-dist::matmul::LaidOut<T> laid_out(const Ranks& ranks, const Cut& cut, const py::array& x) {
-  const Flat flat{{cut.grid(), 1, ranks.comm().size()}, stored(x)};
+dist::matmul::LaidOut<T> laid_out(const Ranks& ranks, const Cut& cut, const Stored& x) {
+  const Flat flat{{cut.grid(), 1, ranks.comm().size()}, x};
   return {flat.distribution, flat.local<T>(ranks.comm().rank()), flat.stored.order};
 }
 
 template <class T>
 void multiply(const Ranks& ranks, const Cut& cut_a, const py::array& a, const Cut& cut_b,
               const py::array& b, const Cut& cut_c, const py::array& c) {
-  const dist::matmul::LaidOutProduct<T> product{.a = laid_out<const T>(ranks, cut_a, a),
-                                                .b = laid_out<const T>(ranks, cut_b, b),
-                                                .c = laid_out<T>(ranks, cut_c, c)};
+  const auto [in_a, in_b, in_c] = stored<3>(ranks, {&a, &b, &c});
+  const dist::matmul::LaidOutProduct<T> product{.a = laid_out<const T>(ranks, cut_a, in_a),
+                                                .b = laid_out<const T>(ranks, cut_b, in_b),
+                                                .c = laid_out<T>(ranks, cut_c, in_c)};
   dist::matmul::Method method;
   method.threads = ranks.threads();
   mpi::Phases phases;
@@ -146,7 +166,7 @@ py::tuple nearest_grid(const Ranks& ranks, index_t rows, index_t cols) {
 
 void relayout(const Ranks& ranks, const Cut& from, const py::array& a, const Cut& to, py::array b) {
   const index_t bytes = a.itemsize(), unit = std::min<index_t>(bytes & -bytes, sizeof(Unit16));
-  const Stored source = stored(a), target = stored(b);
+  const auto [source, target] = stored<2>(ranks, {&a, &b});
   const bool is_matrix = bytes == unit && a.ndim() == 2;
   if (!is_matrix && source.order != StorageOrder::row_major)
     throw py::value_error(

@@ -62,8 +62,10 @@ class DistArray:
         ranks.agree(lambda: self._describe(ranks, comm, shape, dtype, layout))
 
     def _describe(self, ranks: _distributed.Ranks, comm: MPI.Comm, shape: Any, dtype: Any,
-                  layout: Any, local: Any = None) -> Any:
-        """Sets all members; returns what must be the same on all ranks. Local."""
+                  layout: Any, local: Any = numpy.zeros) -> Any:
+        """Sets all members; returns what must be the same on all ranks. local: this rank's share,
+        or what makes it of its shape and dtype; numpy.empty for results, whose large pages are
+        mapped faster than those of numpy.zeros. Local."""
         self._ranks, self.comm = ranks, comm
         self.shape = shape_of(shape)
         self.dtype = numpy.dtype(dtype)
@@ -73,8 +75,8 @@ class DistArray:
         self._cut = _distributed.Cut(ranks, self.shape, self.layout.grid or (),
                                      self.layout.block or (), self.layout.owners or ())
         share = self._cut.local_shape
-        if local is None:
-            local = numpy.zeros(share, self.dtype)
+        if callable(local):
+            local = local(share, self.dtype)
         elif not isinstance(local, numpy.ndarray):
             raise TypeError(f"local is of type {type(local).__name__}: must be a numpy array")
         elif local.shape != share or local.dtype != self.dtype:
@@ -127,7 +129,8 @@ class DistArray:
         shape, dtype = pickle.loads(ranks.broadcast(pickle.dumps(here[:2]), root))
         at_root = Layout((1,) * len(shape), owners=(root,))
         whole = made(ranks, comm, lambda: (
-            shape, dtype, at_root, None if here[2] is None else numpy.ascontiguousarray(here[2])))
+            shape, dtype, at_root,
+            numpy.empty if here[2] is None else numpy.ascontiguousarray(here[2])))
         return whole.redistribute(layout)
 
     @classmethod
@@ -202,14 +205,17 @@ class DistArray:
 
     def redistribute(self, layout: Any) -> DistArray:
         """Returns a copy in another layout, one message for each pair of ranks."""
-        result = self._made(lambda: (self.shape, self.dtype, layout))
+        result = self._made(lambda: (self.shape, self.dtype, layout, numpy.empty))
         self._move_to(result)
         return result
 
     def _move_to(self, to: DistArray) -> None:
-        is_matrix = self.ndim == 2 and self.dtype.itemsize in (1, 2, 4, 8, 16)
-        local = self.local if is_matrix else self._dense()
+        local = self.local if self._is_matrix() else self._dense()
         _distributed.relayout(self._ranks, self._cut, local, to._cut, to.local)
+
+    def _is_matrix(self) -> bool:
+        """Returns whether shares may be in Fortran's order where they are moved. Local."""
+        return self.ndim == 2 and self.dtype.itemsize in (1, 2, 4, 8, 16)
 
     def _dense(self) -> numpy.ndarray[Any, Any]:
         """Returns the share in C's order, copied if it is in Fortran's. Local."""
@@ -217,22 +223,28 @@ class DistArray:
 
     def transpose(self, axes: Sequence[int] | None = None, layout: Any = None) -> DistArray:
         """Returns a copy of which axis k is axis axes[k]; None reverses the axes. layout: that of
-        the result; None: that of this array. The elements are sent once, then permuted locally.
+        the result; None: that of this array. The elements are sent once; those of matrices arrive
+        transposed, others are permuted locally.
 
         >>> a = tessera.DistArray((2, 3, 4), comm=MPI.COMM_SELF)
         >>> a.transpose((2, 0, 1)).shape
         (4, 2, 3)
         """
+        order: tuple[int, ...] = ()
+
         def describe() -> tuple[Any, ...]:
+            nonlocal order
             order = permutation_of(axes, self.ndim)
             shape = tuple(self.shape[k] for k in order)
             to = layout_of(self.layout if layout is None else layout, shape, self._ranks)
-            return self.shape, self.dtype, to.permuted(numpy.argsort(order).tolist())
+            return (self.shape, self.dtype, to.permuted(numpy.argsort(order).tolist()),
+                    _empty_columns if self._is_matrix() and order == (1, 0) else numpy.empty)
         moved = self._made(describe)
         self._move_to(moved)
-        order = permutation_of(axes, self.ndim)
+        share = (moved.local.T if moved.local.flags.f_contiguous and order == (1, 0)
+                 else _transpose(moved.local, order))
         return self._made(lambda: (tuple(self.shape[k] for k in order), self.dtype,
-                                   moved.layout.permuted(order), _transpose(moved.local, order)))
+                                   moved.layout.permuted(order), share))
 
     def to_numpy(self, root: int = 0) -> numpy.ndarray[Any, Any] | None:
         """Returns the whole array on rank `root`, None on the others."""
@@ -273,7 +285,7 @@ class DistArray:
                 raise TypeError(f"a has dtype {self.dtype} and b {other.dtype}: their product must "
                                 "be of float32, float64, complex64 or complex128")
             return ((self.shape[0], other.shape[1]), dtype,
-                    self.layout if layout is None else layout)
+                    self.layout if layout is None else layout, numpy.empty)
         c = self._made(describe)
         _distributed.matmul(self._ranks, self._cut, self.local.astype(c.dtype, copy=False),
                             other._cut, other.local.astype(c.dtype, copy=False), c._cut, c.local)
@@ -362,10 +374,15 @@ class DistArray:
         return field.array(self.layout)
 
 
+def _empty_columns(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> numpy.ndarray[Any, Any]:
+    """Returns an array in Fortran's order, uninitialised."""
+    return numpy.empty(shape, dtype, order="F")
+
+
 def made(ranks: _distributed.Ranks, comm: MPI.Comm,
           describe: Callable[[], tuple[Any, ...]]) -> DistArray:
     """Returns the array that describe(), a local function, describes: shape, dtype, layout, and
-    perhaps local. Collective."""
+    perhaps local or what makes it. Collective."""
     array = DistArray.__new__(DistArray)
     ranks.agree(lambda: array._describe(ranks, comm, *describe()))
     return array
