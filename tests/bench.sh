@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# bash tests/bench.sh <matmul|transpose|stencil|sort|files|overhead> [--quick] [...]: ours and the
-# peers, interleaved in one run; files: whole commands from file to file; overhead: small products
-# through the interfaces. Other arguments are passed to the program of one process only (see its
-# --help).
+# bash tests/bench.sh <matmul|transpose|stencil|sort|files|overhead|python> [--quick] [...]: ours and
+# the peers, interleaved in one run; files: whole commands from file to file; overhead: small
+# products through the interfaces; python: the package against numpy, scipy, polars, Heat and dask,
+# those that TESSERA_PYTHON (/usr/bin/python3) imports. Other arguments are passed to the program of
+# one process only (see its --help).
 # bash tests/bench.sh --guard [--store]: fails if a kernel lost 5 % since the baseline that --store
 # made on this machine (tests/bench/guard.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort|files|overhead|--guard [...]}
+workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort|files|overhead|python|--guard [...]}
 shift
 build=build/bench; mkdir -p build
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
@@ -32,17 +33,33 @@ if [ "$workload" = overhead ]; then
   make tessera_python
   PYTHONPATH=$build/python exec /usr/bin/python3 tests/bench/overhead.py
 fi
+if [ "$workload" = python ]; then
+  make tessera_python
+  unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
+  export PYTHONPATH=$build/python
+  "${TESSERA_PYTHON:-/usr/bin/python3}" tests/bench/python.py "$@"
+  # shellcheck source=jobs/env.sh
+  . jobs/env.sh
+  for ranks in 2 4; do
+    tessera_launch "$ranks" 1 "${TESSERA_PYTHON:-/usr/bin/python3}" tests/bench/python.py "$@"
+  done
+  exit
+fi
 make "bench_$workload"
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # every library chooses its kernels by itself
 "$build/tests/bench/bench_$workload" "$@"
 quick=(); for word in "$@"; do [ "$word" = --quick ] && quick=(--quick); done
 # Distributed peers, where they were found.
-if [ -x "$build/tests/bench/bench_${workload}_mpi" ]; then
+programs=("bench_${workload}_mpi")
+if [ "$workload" = transpose ]; then programs+=(bench_permute_mpi); fi
+if [ -x "$build/tests/bench/${programs[0]}" ]; then
   # shellcheck source=jobs/env.sh
   . jobs/env.sh
   [ "$workload" = sort ] && counts="2 3 4"
   for ranks in ${counts:-2 4}; do
-    tessera_launch "$ranks" 1 "$build/tests/bench/bench_${workload}_mpi" "${quick[@]}"
+    for program in "${programs[@]}"; do
+      tessera_launch "$ranks" 1 "$build/tests/bench/$program" "${quick[@]}"
+    done
   done
 fi
 if [ -e "tests/bench/${workload}_files.py" ]; then

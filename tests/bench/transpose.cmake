@@ -23,16 +23,16 @@ find_library(TESSERA_FFTW_MPI fftw3_mpi)
 find_library(TESSERA_FFTW fftw3)
 find_path(TESSERA_FFTW_INCLUDE fftw3-mpi.h)
 if(TESSERA_SCALAPACK AND TESSERA_FFTW_MPI AND TESSERA_FFTW AND TESSERA_FFTW_INCLUDE)
-  add_executable(bench_transpose_mpi ${CMAKE_CURRENT_LIST_DIR}/transpose_mpi.cpp)
-  target_include_directories(bench_transpose_mpi PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_include_directories(bench_transpose_mpi SYSTEM PRIVATE ${TESSERA_FFTW_INCLUDE})
-  target_link_libraries(bench_transpose_mpi PRIVATE tessera_flags tessera_dist CLI11::CLI11 fmt::fmt
-    MPI::MPI_CXX
-                                                    ${TESSERA_SCALAPACK} ${TESSERA_FFTW_MPI}
-                                                    ${TESSERA_FFTW})
-  if(TARGET bench_transpose)
-    add_dependencies(bench_transpose bench_transpose_mpi)
-  endif()
+  foreach(name transpose permute)
+    add_executable(bench_${name}_mpi ${CMAKE_CURRENT_LIST_DIR}/${name}_mpi.cpp)
+    target_include_directories(bench_${name}_mpi PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_include_directories(bench_${name}_mpi SYSTEM PRIVATE ${TESSERA_FFTW_INCLUDE})
+    target_link_libraries(bench_${name}_mpi PRIVATE tessera_flags tessera_dist CLI11::CLI11
+      fmt::fmt MPI::MPI_CXX ${TESSERA_SCALAPACK} ${TESSERA_FFTW_MPI} ${TESSERA_FFTW})
+    if(TARGET bench_transpose)
+      add_dependencies(bench_transpose bench_${name}_mpi)
+    endif()
+  endforeach()
 else()
   message(STATUS
     "bench_transpose_mpi needs ScaLAPACK and FFTW: apt-get install libscalapack-openmpi-dev libfftw3-dev libfftw3-mpi-dev")
