@@ -217,3 +217,8 @@ for workload in "${workloads[@]}"; do
   fi
   "build/gpu/tests/${workload}_gpu" "${quick[@]}"
 done
+# Counters and those on paper, where the program is and Nsight Compute may read them.
+if [ -n "$python" ] && [[ " ${workloads[*]} " == *" memory "* ]] && command -v ncu >/dev/null; then
+  echo "== counters of kernels, on paper and here"
+  "$python" tests/paper_counters.py build/gpu/bin/tessera
+fi

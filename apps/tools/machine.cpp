@@ -62,7 +62,10 @@ run::OptionSet machine_options() {
 /// Prints a device and what a device query reports; the answer has both.
 void print_gpu(const machine::Gpu& gpu) {
   print_hanging("  GPU: ", run::described(gpu));
-  run::Json member{{"name", gpu.name}};
+  run::Json member{{"name", gpu.name},
+                   {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
+                   {"multiprocessors", gpu.multiprocessors},
+                   {"clock_hz", gpu.clock_hz}};
   for (const run::Reported& one : run::device_query(gpu)) {
     print_hanging("    " + one.subject + ": ", one.text);
     member[one.subject] = one.text;
