@@ -1,7 +1,7 @@
 // Copy bandwidth in device memory: aligned, unaligned and strided; and shared memory read with
 // strides.
 
-#include "kernels/memory/cuda_probe.cuh"
+#include "kernels/memory/cuda_lane_stride.cuh"
 
 namespace tessera::inline v1::memory {
 namespace {
@@ -113,32 +113,6 @@ __global__ void __launch_bounds__(threads) shared_stride(DeviceWord* sums, int s
   sums[static_cast<index_t>(blockIdx.x) * threads + threadIdx.x] = sum;
 }
 
-class SharedStride final : public LaunchedProbe {
- public:
-  explicit SharedStride(const DeviceWalk& walk)
-      : LaunchedProbe(1), walk_(walk), threads_(threads_of(walk, threads)), sums_(threads_) {}
-  [[nodiscard]] DeviceCheck check() override {
-    const auto got = to_host(sums_.data(), threads_);
-    return exact(wrong_lane_sums(got.data(), threads_, walk_.lane_stride, walk_.rounds), threads_);
-  }
-  [[nodiscard]] double work() const override {
-    return 16.0 * static_cast<double>(byte_count(threads_)) * static_cast<double>(walk_.rounds);
-  }
-
- private:
-  void prepare() override {
-    cuda::check(cudaMemset(sums_.data(), 0xa5, byte_count(threads_)), "cudaMemset");
-  }
-  void launch(cudaStream_t stream) override {
-    shared_stride<<<blocks_for(threads_, threads), threads, 0, stream>>>(
-        sums_.data(), narrow<int>(walk_.lane_stride), narrow<int>(walk_.rounds));
-  }
-
-  DeviceWalk walk_;
-  index_t threads_;
-  DeviceWords sums_;
-};
-
 }  // namespace
 
 std::unique_ptr<DeviceProbe> cuda_copy(const DeviceWalk& walk) {
@@ -154,7 +128,7 @@ std::unique_ptr<DeviceProbe> cuda_copy_stride(const DeviceWalk& walk) {
   return std::make_unique<Copy>(walk, 0, walk.lane_stride);
 }
 std::unique_ptr<DeviceProbe> cuda_shared_stride(const DeviceWalk& walk) {
-  return std::make_unique<SharedStride>(walk);
+  return std::make_unique<LaneStride>(walk, shared_stride, threads);
 }
 
 void add_copy_functions(Functions& to) {

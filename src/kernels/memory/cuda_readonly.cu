@@ -1,6 +1,7 @@
 // Throughput of the read-only paths: constant memory by the distance of a warp's accesses, and
 // device memory by texture fetches.
 
+#include "kernels/memory/cuda_lane_stride.cuh"
 #include "kernels/memory/cuda_texture.cuh"
 
 namespace tessera::inline v1::memory {
@@ -46,37 +47,13 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
 
-class ConstantStride final : public LaunchedProbe {
- public:
-  explicit ConstantStride(const DeviceWalk& walk)
-      : LaunchedProbe(1), walk_(walk), threads_(threads_of(walk, threads)), sums_(threads_) {
-    const DeviceWords words = words_on_device(constant_words);
-    cuda::check(cudaMemcpyToSymbol(constants, words.data(), byte_count(constant_words), 0,
-                                   cudaMemcpyDeviceToDevice),
-                "cudaMemcpyToSymbol");
-    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-  }
-  [[nodiscard]] DeviceCheck check() override {
-    const auto got = to_host(sums_.data(), threads_);
-    return exact(wrong_lane_sums(got.data(), threads_, walk_.lane_stride, walk_.rounds), threads_);
-  }
-  [[nodiscard]] double work() const override {
-    return 16.0 * static_cast<double>(byte_count(threads_)) * static_cast<double>(walk_.rounds);
-  }
-
- private:
-  void prepare() override {
-    cuda::check(cudaMemset(sums_.data(), 0xa5, byte_count(threads_)), "cudaMemset");
-  }
-  void launch(cudaStream_t stream) override {
-    constant_stride<<<blocks_for(threads_, threads), threads, 0, stream>>>(
-        sums_.data(), narrow<int>(walk_.lane_stride), narrow<int>(walk_.rounds));
-  }
-
-  DeviceWalk walk_;
-  index_t threads_;
-  DeviceWords sums_;
-};
+void fill_constants() {
+  const DeviceWords words = words_on_device(constant_words);
+  cuda::check(cudaMemcpyToSymbol(constants, words.data(), byte_count(constant_words), 0,
+                                 cudaMemcpyDeviceToDevice),
+              "cudaMemcpyToSymbol");
+  cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
 
 class ReadTexture final : public LaunchedProbe {
  public:
@@ -112,7 +89,8 @@ class ReadTexture final : public LaunchedProbe {
 }  // namespace
 
 std::unique_ptr<DeviceProbe> cuda_read_constant(const DeviceWalk& walk) {
-  return std::make_unique<ConstantStride>(walk);
+  fill_constants();
+  return std::make_unique<LaneStride>(walk, constant_stride, threads);
 }
 std::unique_ptr<DeviceProbe> cuda_read_texture(const DeviceWalk& walk) {
   return std::make_unique<ReadTexture>(walk);
