@@ -6,6 +6,7 @@
 #include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_cuts.cuh"
 #include "kernels/matmul/cuda_tensor.hpp"
+#include "kernels/matmul/cuda_warp_sums.cuh"
 
 namespace tessera::inline v1::matmul {
 namespace {
@@ -29,32 +30,34 @@ __device__ __forceinline__ void mma(double (&sum)[4], const double (&x)[2], doub
 }
 #endif
 
+struct WarpTile {
+  static constexpr int warp_m = 32, warp_n = 32;
+};
 /// Tile shapes. The short stages of the large one fit the shared memory of 8.0, 163 KiB; the others
 /// are for few tiles.
-struct Large {
+struct Large : WarpTile {
   static constexpr int m = 128, n = 128, k = 32, stages = 3, blocks = 1, slices = 1;
 };
-struct Short {
+struct Short : WarpTile {
   static constexpr int m = 128, n = 128, k = 16, stages = 4, blocks = 1, slices = 1;
 };
-struct Small {
+struct Small : WarpTile {
   static constexpr int m = 64, n = 64, k = 16, stages = 3, blocks = 4, slices = 1;
 };
-struct Sliced {
+struct Sliced : WarpTile {
   static constexpr int m = 64, n = 64, k = 16, stages = 4, blocks = 2, slices = 2;
 };
-struct Tiny {
+struct Tiny : WarpTile {
   static constexpr int m = 32, n = 32, k = 64, stages = 3, blocks = 2, slices = 8;
 };
 
 template <class S, Op op_a, Op op_b, int vector>
-struct TensorKernel : S {
+struct TensorKernel : WarpSums<S, double> {
   static constexpr bool cut = true;
+  using Sums = WarpSums<S, double>;
   using S::m, S::n, S::k, S::slices;
-  static constexpr int warp_m = 32, warp_n = 32, step_k = 4;
-  static constexpr int slice_threads = 32 * (m / warp_m) * (n / warp_n);
-  static constexpr int threads = slice_threads * slices;
-  static constexpr int steps = k / step_k / slices;
+  using Sums::tiles_m, Sums::tiles_n, Sums::threads, Sums::sum, Sums::slice;
+  static constexpr int step_k = 4, steps = k / step_k / slices;
   static constexpr int pad = 4;  // shifts rows by 32 bytes: the 4 x 4 elements that half a warp
                                  // reads are in different banks
   static constexpr bool a_k_fast = op_a == Op::none, b_k_fast = op_b == Op::transpose;
@@ -70,36 +73,16 @@ struct TensorKernel : S {
   // Strides, in elements, along the sides of the tiles in shared memory.
   static constexpr int a_row = a_k_fast ? a_pitch : 1, a_k = a_k_fast ? 1 : a_pitch;
   static constexpr int b_col = b_k_fast ? b_pitch : 1, b_k = b_k_fast ? 1 : b_pitch;
-  static constexpr int tiles_m = warp_m / 16, tiles_n = warp_n / 8;
 
   const double *a, *b;
-  int row, col;  // position of this thread's first element in the tile
   double x[2][tiles_m][2], y[2][tiles_n];
-  double sum[tiles_m][tiles_n][4] = {};
 
   __device__ TensorKernel(const double* shared_a, const double* shared_b) {
-    const int warp = static_cast<int>(threadIdx.x) % slice_threads / 32,
-              lane = static_cast<int>(threadIdx.x) % 32;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
     const int group = lane / 4, in_group = lane % 4;
-    const int row0 = warp % (m / warp_m) * warp_m, col0 = warp / (m / warp_m) * warp_n;
     const int k0 = slice() * steps * step_k + in_group;
-    a = shared_a + (row0 + group) * a_row + k0 * a_k;
-    b = shared_b + (col0 + group) * b_col + k0 * b_k;
-    row = row0 + group;
-    col = col0 + 2 * in_group;
-  }
-  /// Returns the slice of k, of every stage, that this thread multiplies.
-  __device__ static int slice() { return static_cast<int>(threadIdx.x) / slice_threads; }
-  template <class F>
-  __device__ __forceinline__ void each(const F& f) const {
-#pragma unroll
-    for (int i = 0; i < tiles_m; ++i) {
-#pragma unroll
-      for (int j = 0; j < tiles_n; ++j) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) f(row + 16 * i + e / 2 * 8, col + 8 * j + e % 2, sum[i][j][e]);
-      }
-    }
+    a = shared_a + (Sums::warp_row() + group) * a_row + k0 * a_k;
+    b = shared_b + (Sums::warp_col() + group) * b_col + k0 * b_k;
   }
   __device__ __forceinline__ void fetch(int buffer, int stage, int step) {
 #pragma unroll
