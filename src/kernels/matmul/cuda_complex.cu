@@ -1,20 +1,20 @@
-// Products of complex matrices as those of real ones. A row of c, its real and imaginary parts in
-// turn, is the row of a, likewise, times the matrix that has [[re, im], [-im, re]] for each element
-// of b: as many operations as the complex product, by the real kernel, on c and a where they are.
+// Products of complex matrices as those of real ones (4M). A row of c, its real and imaginary parts
+// in turn, is the row of a, likewise, times the matrix that has [[re, im], [-im, re]] for each
+// element of b: as many operations as the complex product, by the real kernel, on c and a where
+// they are.
 
-#include <algorithm>
 #include <string>
 
-#include "kernels/matmul/cuda.hpp"
-#include "machine/cuda.hpp"
+#include "kernels/matmul/cuda_complex.cuh"
 
 namespace tessera::inline v1::matmul {
 namespace {
 
-constexpr int threads = 256;
+using namespace complex_products;
+
 constexpr index_t panel_k = 8192;                    // at most, of the elements of a panel
-constexpr index_t panel_bytes = index_t{256} << 20;  // of the work memory of each operand
-constexpr index_t least_cols = 64;                   // of a panel
+constexpr index_t panel_bytes = index_t{256} << 20;  // at most, of an operand
+constexpr index_t least_k = 16, least_cols = 64;     // of a panel
 
 /// Elements [row, row + rows) x [col, col + cols) of op(x).
 template <class T>
@@ -34,41 +34,27 @@ struct Part {
 /// Sets to[2 i + s, 2 j + t] to the real factors of factor * part(i, j).
 template <class T>
 __global__ void __launch_bounds__(threads) expand(Part<T> part, Complex<T> factor, T* to) {
-  const index_t step = static_cast<index_t>(gridDim.x) * threads, n = part.rows * part.cols;
-  for (index_t e = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x; e < n; e += step) {
-    const index_t i = e / part.cols, j = e % part.cols;
+  for_elements(part.rows, part.cols, [&](index_t i, index_t j) {
     const Complex<T> x = scaled(factor, part(i, j));
     T* const upper = to + 2 * i * 2 * part.cols + 2 * j;
     upper[0] = x.re;
     upper[1] = x.im;
     upper[2 * part.cols] = -x.im;
     upper[2 * part.cols + 1] = x.re;
-  }
+  });
 }
 
 /// Copies the part to contiguous rows.
 template <class T>
 __global__ void __launch_bounds__(threads) pack(Part<T> part, Complex<T>* to) {
-  const index_t step = static_cast<index_t>(gridDim.x) * threads, n = part.rows * part.cols;
-  for (index_t e = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x; e < n; e += step)
-    to[e] = part(e / part.cols, e % part.cols);
+  for_elements(part.rows, part.cols,
+               [&](index_t i, index_t j) { to[i * part.cols + j] = part(i, j); });
 }
 
 template <class T>
 __global__ void __launch_bounds__(threads) scale(MatrixView<Complex<T>> c, Complex<T> factor) {
-  const index_t step = static_cast<index_t>(gridDim.x) * threads, n = c.rows * c.cols;
-  for (index_t e = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x; e < n; e += step) {
-    Complex<T>& x = c.data[e / c.cols * c.ld + e % c.cols];
-    x = scaled(factor, x);
-  }
+  for_elements(c.rows, c.cols, [&](index_t i, index_t j) { c(i, j) = scaled(factor, c(i, j)); });
 }
-
-unsigned blocks_for(index_t elements) {
-  constexpr index_t most = 1 << 16;
-  return static_cast<unsigned>(std::min(ceil_div(elements, index_t{threads}), most));
-}
-
-void check_launch(const char* kernel) { machine::cuda::check(cudaGetLastError(), kernel); }
 
 /// Returns the matrix with its real and imaginary parts in turn.
 template <class T>
@@ -88,10 +74,10 @@ class Panels {
       : g_(g),
         tuning_(tuning),
         stream_(stream),
-        k_(std::min(g.k(), panel_k)),
-        cols_(std::clamp(panel_bytes / (4 * k_ * size), std::min(least_cols, g.n()), g.n())),
+        k_(std::min(g.k(), std::clamp(bytes() / (4 * size * least_cols), least_k, panel_k))),
+        cols_(std::clamp(bytes() / (4 * k_ * size), std::min(least_cols, g.n()), g.n())),
         rows_(g.op_a == Op::none ? g.m()
-                                 : std::clamp<index_t>(panel_bytes / (2 * k_ * size), 1, g.m())),
+                                 : std::clamp<index_t>(bytes() / (2 * k_ * size), 1, g.m())),
         expanded_(static_cast<std::size_t>(4 * k_ * cols_ * size), stream),
         packed_(g.op_a == Op::none ? 0 : static_cast<std::size_t>(2 * k_ * rows_ * size), stream) {}
 
@@ -105,6 +91,10 @@ class Panels {
 
  private:
   static constexpr index_t size = sizeof(T);
+  /// Returns the bytes of work memory for each operand.
+  [[nodiscard]] index_t bytes() const {
+    return std::min(complex_work_within(tuning_.device_memory) / 2, panel_bytes);
+  }
   struct Span {
     index_t begin, end;
     [[nodiscard]] index_t size() const { return end - begin; }
@@ -113,7 +103,7 @@ class Panels {
   void multiply_panel(Span k, Span n, T beta) {
     auto* const factors = static_cast<T*>(expanded_.data());
     const Part<T> b{g_.b, g_.op_b, k.begin, n.begin, k.size(), n.size()};
-    expand<<<blocks_for(b.rows * b.cols), threads, 0, stream_>>>(b, g_.alpha, factors);
+    expand<<<strided_blocks(b.rows * b.cols), threads, 0, stream_>>>(b, g_.alpha, factors);
     check_launch("expand");
     const MatrixView<const T> right{factors, 2 * b.rows, 2 * b.cols, 2 * b.cols};
     for (index_t i = 0; i < g_.m(); i += rows_) {
@@ -128,7 +118,7 @@ class Panels {
     if (g_.op_a == Op::none) return parts_of(g_.a.block(m.begin, k.begin, m.size(), k.size()));
     auto* const to = static_cast<Complex<T>*>(packed_.data());
     const Part<T> a{g_.a, g_.op_a, m.begin, k.begin, m.size(), k.size()};
-    pack<<<blocks_for(a.rows * a.cols), threads, 0, stream_>>>(a, to);
+    pack<<<strided_blocks(a.rows * a.cols), threads, 0, stream_>>>(a, to);
     check_launch("pack");
     return parts_of(MatrixView<const Complex<T>>{to, a.rows, a.cols, a.cols});
   }
@@ -145,7 +135,7 @@ void multiply(const Gemm<Complex<T>>& g, const Tuning& tuning, DeviceStream stre
   if (g.c.empty()) return;
   T beta = g.beta.re;
   if (g.beta.im != T{0}) {
-    scale<<<blocks_for(g.c.rows * g.c.cols), threads, 0, stream>>>(g.c, g.beta);
+    scale<<<strided_blocks(g.c.rows * g.c.cols), threads, 0, stream>>>(g.c, g.beta);
     check_launch("scale");
     beta = T{1};
   }

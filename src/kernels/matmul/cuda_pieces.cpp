@@ -78,7 +78,7 @@ class Passing {
   [[nodiscard]] Part depth(const PieceStep& step) const { return part(step.p, p_.k, g_.k()); }
 
   static MatrixView<const T> stored(const MatrixView<const T>& x, Op op, Part first, Part second) {
-    if (op == Op::transpose) std::swap(first, second);
+    if (turns(op)) std::swap(first, second);
     return x.block(first.begin, second.begin, first.size, second.size);
   }
   [[nodiscard]] MatrixView<T> c_tile(const PieceStep& step) const {
@@ -156,5 +156,12 @@ template machine::DeviceTimes multiply_in_pieces(DeviceKernel<float>, const Gemm
                                                  const Tuning&, const Pieces&, const Passage&);
 template machine::DeviceTimes multiply_in_pieces(DeviceKernel<double>, const Gemm<double>&,
                                                  const Tuning&, const Pieces&, const Passage&);
+
+template machine::DeviceTimes multiply_in_pieces(DeviceKernel<Complex<float>>,
+                                                 const Gemm<Complex<float>>&, const Tuning&,
+                                                 const Pieces&, const Passage&);
+template machine::DeviceTimes multiply_in_pieces(DeviceKernel<Complex<double>>,
+                                                 const Gemm<Complex<double>>&, const Tuning&,
+                                                 const Pieces&, const Passage&);
 
 }  // namespace tessera::inline v1::matmul

@@ -26,8 +26,8 @@ template <class T, DeviceKernel<T> kernel>
 void staged(const Gemm<T>& g, const Tuning& tuning) {
   if (g.c.empty()) return;
   if (g.alpha == T{0}) return staged<T, kernel>(without_operands(g), tuning);
-  const Pieces pieces =
-      plan_pieces(pieces_request(g, tuning), machine::gpu_memory_limit(tuning.device_memory));
+  const index_t limit = machine::gpu_memory_limit(tuning.device_memory);
+  const Pieces pieces = plan_pieces(pieces_request(g, tuning), tiles_within(limit, is_complex<T>));
   const index_t bytes = std::max(pieces.sent_bytes, pieces.brought_bytes);
   machine::add_device_times(
       multiply_in_pieces<T>(kernel, g, tuning, pieces, {.staging = {.job_bytes = bytes}}));
@@ -63,7 +63,15 @@ std::vector<Variant> compiled_rows() {
       {entry(cuda_names, "cuda_tensor"),
        staged<float, cuda_tensor>,
        staged<double, cuda_tensor>,
-       {cuda_tensor, cuda_tensor, cuda_complex, cuda_complex}},
+       {cuda_tensor, cuda_tensor, cuda_complex, cuda_complex},
+       staged<Complex<float>, cuda_complex>,
+       staged<Complex<double>, cuda_complex>},
+      {entry(cuda_names, "cuda_tensor_3m"),
+       staged<float, cuda_tensor>,
+       staged<double, cuda_tensor>,
+       {cuda_tensor, cuda_tensor, cuda_complex_3m, cuda_complex_3m},
+       staged<Complex<float>, cuda_complex_3m>,
+       staged<Complex<double>, cuda_complex_3m>},
       {of_vendor,
        staged<float, cublas<float>>,
        staged<double, cublas<double>>,
@@ -77,6 +85,7 @@ std::vector<machine::DeviceFunction> compiled_functions() {
   add_register_functions(all);
   add_tensor_functions(all);
   add_complex_functions(all);
+  add_complex_3m_functions(all);
   return all;
 }
 

@@ -43,7 +43,7 @@ double real(index_t x) { return static_cast<double>(x); }
 
 /// Returns the bytes of a stored operand's tile on the device, a multiple of 256.
 index_t tile_bytes(const PiecesRequest& r, index_t rows, index_t cols, Op op) {
-  if (op == Op::transpose) std::swap(rows, cols);
+  if (turns(op)) std::swap(rows, cols);
   return round_up(checked_mul(rows, machine::device_ld(cols, r.element_bytes) * r.element_bytes,
                               "size of a tile"),
                   256);

@@ -2,6 +2,7 @@
 // Plans of out-of-core products on a device: tiling and the schedule of transfers and products, as
 // a list of steps. Tiles are reused on the device as long as they fit. Pure arithmetic.
 
+#include <algorithm>
 #include <vector>
 
 #include "kernels/matmul/gemm.hpp"
@@ -22,6 +23,16 @@ struct PiecesRequest {
 [[nodiscard]] inline index_t rounded_bytes(const Tuning& tuning, index_t element_bytes) {
   if (element_bytes != 4 || tuning.precision == Precision::full) return 0;
   return tuning.precision == Precision::tf32 ? 4 : 2;
+}
+
+/// Work memory of the complex kernels, at most, and of --device-memory `limit`, if it is given.
+inline constexpr index_t complex_work_bytes = index_t{768} << 20;
+[[nodiscard]] constexpr index_t complex_work_within(index_t limit) {
+  return limit == 0 ? complex_work_bytes : std::min(complex_work_bytes, limit / 4);
+}
+/// Returns the bytes of `limit` that remain for tiles.
+[[nodiscard]] constexpr index_t tiles_within(index_t limit, bool complex) {
+  return complex ? limit - complex_work_within(limit) : limit;
 }
 
 /// Returns the request for a problem in host memory.

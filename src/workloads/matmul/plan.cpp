@@ -49,13 +49,14 @@ std::vector<std::string> plan_row(const std::string& rank, const Forecast& f, do
 void print_pieces(const Problem& problem) {
   const auto& q = problem.shape;
   const auto& tuning = problem.method.tuning;
-  const index_t limit = machine::gpu_memory_limit(tuning.device_memory);
+  const index_t room = machine::gpu_memory_limit(tuning.device_memory);
   const tessera::matmul::PiecesRequest wanted{q.m,       q.n,
                                               q.k,       q.op_a,
                                               q.op_b,    q.element_bytes,
                                               q.reads_c, rounded_bytes(tuning, q.element_bytes)};
-  if (limit == 0 || q.m == 0 || q.n == 0) return;
-  const tessera::matmul::Pieces pieces = plan_pieces(wanted, limit);
+  if (room == 0 || q.m == 0 || q.n == 0) return;
+  const tessera::matmul::Pieces pieces = plan_pieces(
+      wanted, tessera::matmul::tiles_within(room, is_complex_element(problem.element)));
   if (pieces.products() == 1) return;
   print_filled(
       "streamed through {} of device memory in {} pieces of {} x {} x {}{}; {} to the device, {} "

@@ -82,25 +82,17 @@ void choose_kernel(const mpi::Communicator& comm, const Values& point, Problem& 
   const index_t whole =
       tessera::machine::built_with_cuda() ? most_memory(problem, problem.shape.ranks) : 0;
   const index_t least = method.tuning.device_memory > 0 ? method.tuning.device_memory : enough;
-  const bool complex = is_complex_element(problem.element);
-  const auto* const named = find_variant(kernels::variants(), point.text("kernel"));
-  mpi::alike("plan", [&] {
-    require(!complex || named == nullptr || named->space == Space::host, ExitCode::usage,
-            fmt::format("--kernel {} does not support complex numbers ({}): only CPU kernels do; "
-                        "use one of those or --kernel auto",
-                        point.text("kernel"), tessera::name(problem.element)));
-    require(!complex || named != nullptr || point.text("device") != "gpu", ExitCode::usage,
-            fmt::format("--device gpu does not support complex numbers ({}): only CPU kernels do; "
-                        "drop --device gpu",
-                        tessera::name(problem.element)));
-  });
-  problem.kernels = method.kernel->name;
-  if (complex && named == nullptr) return;
   method.kernel = &run::choose_kernel<kernels::Variant>(
       comm, point, {kernels::variants(), kernels::best(), kernels::best_device()},
       std::min(whole, least));
   problem.kernels = method.kernel->name;
   if (method.kernel->space == Space::host) return;
+  mpi::alike("plan", [&] {
+    require(!is_complex_element(problem.element) || method.kernel->c64 != nullptr, ExitCode::usage,
+            fmt::format("--kernel {} does not support complex numbers ({}): on GPUs cuda_tensor "
+                        "and cuda_tensor_3m do; use one of those or --kernel auto",
+                        method.kernel->name, tessera::name(problem.element)));
+  });
   const bool drives = run::drives_gpu(comm, point);
   if (comm.sum(index_t{drives ? 1 : 0}) == comm.size()) return;
   problem.kernels += fmt::format("+{}", kernels::best().name);

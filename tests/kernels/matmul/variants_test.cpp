@@ -24,7 +24,8 @@ std::vector<Variant> usable() {
   const bool gpu = !machine::gpus().devices.empty();
   for (const Variant& row : variants()) {
     if (row.missing != nullptr && !row.missing().empty()) continue;
-    if (row.space == Space::host || (gpu && !is_complex<T>)) rows.push_back(row);
+    const bool takes = !is_complex<T> || row.c64 != nullptr;
+    if (takes && (row.space == Space::host || gpu)) rows.push_back(row);
   }
   return rows;
 }
@@ -148,7 +149,7 @@ TYPED_TEST(Variants, TakeAnyTileAndColumnWidth) {
 }
 
 TYPED_TEST(Variants, OfTheDeviceMultiplyWhatItDoesNotHold) {
-  if (devices_left_out<TypeParam>() > 0) GTEST_SKIP() << "not run: " << machine::gpus().reason;
+  if (machine::gpus().devices.empty()) GTEST_SKIP() << "not run: " << machine::gpus().reason;
   std::uint64_t drawn = 0;
   const auto draw = [&](index_t most) {
     return 1 + static_cast<index_t>(random_bits(11, 0, static_cast<index_t>(drawn++)) %
