@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# bash tests/gpu.sh [--quick | --sanitize] [WORKLOAD...]: on a node with a GPU and without a
-# network, builds, runs the device tests and prints the bench tables last. No workload named: all of
-# them. Without --quick the tests of the program run on the device too, where Python has h5py:
-# TESSERA_DEVICE=gpu. --sanitize: no tables; compute-sanitizer looks for errors of memory, races and
-# uninitialised reads. It takes its time. Packages that the node lacks may lie as .deb files in
+# bash tests/gpu.sh [--quick | --errors | --sanitize] [WORKLOAD...]: on a node with a GPU and
+# without a network, builds, runs the device tests and prints the bench tables last. No workload
+# named: all of them. Without --quick the tests of the program run on the device too, where Python
+# has h5py: TESSERA_DEVICE=gpu. --errors: as --quick, with one table, of the rates and errors of
+# products by precision. --sanitize: no tables; compute-sanitizer looks for errors of memory, races
+# and uninitialised reads. It takes its time. Packages that the node lacks may lie as .deb files in
 # .carry/ of this tree: they are unpacked into a prefix. CUDAARCHS: the architectures to compile
 # for, 90a-real by default. With 75-virtual the driver compiles the kernels from code for 7.5, which
 # any later GPU then runs with the shared memory of a GPU of 7.5 (src/kernels/cuda_code.hpp).
@@ -14,6 +15,9 @@ cd "$(dirname "$0")/.."
 # checked), and the tests of the program itself.
 declare -A tests brief checked raced program_tests shards
 tests[matmul]="kernels_matmul_variants_test kernels_matmul_device_test"
+tests[matmul]+=" kernels_matmul_quantised_test"
+brief[matmul]='*Anywhere*:*Exact*:*RoundOperands*:*HoweverTheyTravel*:QuantisedKernels*'
+brief[matmul]+=':Variants/2.*:Variants/3.*'
 checked[matmul]='*ExactOnIntegers*:*Anywhere*:*HoweverTheyTravel*'
 raced[matmul]='*ExactOnIntegers*:*SingleWarpsTakeShapes*' # racecheck is slower still
 program_tests[matmul]="matmul_numpy.py AgainstNumpy"
@@ -21,8 +25,8 @@ program_tests[transpose]="transpose_numpy.py AgainstNumpy"
 program_tests[stencil]="stencil_gpu.py OnGpus stencil_half.py OnGpus"
 program_tests[sort]="shares.py GpusAndCpus"
 tests[transpose]="kernels_transpose_cuda_test kernels_transpose_transpose_test"
-checked[transpose]='Device.*:*WhatItDoesNotHold*'
-raced[transpose]='Device.*'
+checked[transpose]='Device.*:DeviceRearranges.*:*WhatItDoesNotHold*'
+raced[transpose]='Device.*:DeviceRearranges.*'
 tests[memory]="kernels_memory_device_probes_test kernels_device_functions_test machine_gpu_test"
 tests[memory]+=" run_device_test"
 brief[memory]='*'
@@ -31,6 +35,7 @@ tests[sort]="kernels_sort_sort_test"
 shards[sort]=3 # long ones run in this many processes at once
 shards[stencil]=4
 brief[sort]='DeviceVariants.*:CudaRuns.*:CudaSort/1.*:CudaSort/4.*:CudaCounting.*:CudaRadix.*'
+brief[sort]+=':CudaArgsort*'
 checked[sort]='CudaSort/1.*UnderACheck*:CudaSort/2.*UnderACheck*:CudaSort/4.*UnderACheck*'
 checked[sort]+=':CudaSort/5.*UnderACheck*:*RefusesTooWide*:CudaHybrid.*UnderACheck'
 tests[stencil]="kernels_stencil_cuda_test kernels_stencil_sweep_test"
@@ -51,8 +56,8 @@ if [ -z "${TESSERA_NCCL:-}" ] && ! ldconfig -p | grep -q 'libnccl\.so\.2'; then
   if [ -n "$found" ]; then export TESSERA_NCCL=$found; fi
 fi
 quick=() sanitizer=
-if [ "${1:-}" = --quick ]; then
-  quick=(--quick)
+if [ "${1:-}" = --quick ] || [ "${1:-}" = --errors ]; then
+  quick=("$1")
   tests[memory]=${tests[memory]/ run_device_test/} # it is linked to most of the program
   shift
 elif [ "${1:-}" = --sanitize ]; then
@@ -207,6 +212,7 @@ for part in "${!running[@]}"; do
 done
 if [ $failed != 0 ]; then exit "$failed"; fi
 for workload in "${workloads[@]}"; do
+  if [ "${quick[0]:-}" = --errors ] && [ "$workload" != matmul ]; then continue; fi
   echo "== $workload"
   if [ "$workload" = exchange ]; then
     for ranks in $(seq 2 "$devices"); do

@@ -101,9 +101,11 @@ void add_product(run::OptionSet& set) {
            .kind = Kind::choice,
            .fallback = "full",
            .help = "Select the rounding of f32 operands in cuda_tensor. Sums are in f32. full: 24 "
-                   "significant bits; tf32 and f16: 11 (f16 overflows at 65504); bf16: 8.",
+                   "significant bits; tf32 and f16: 11 (f16 overflows at 65504); bf16: 8; fp8: 4 "
+                   "(e4m3), int8: multiples of 1/127 of the largest, both in a unit for each row "
+                   "of op(A) and column of op(B).",
            .group = "Product",
-           .choices = {"full", "tf32", "bf16", "f16"},
+           .choices = {"full", "tf32", "bf16", "f16", "fp8", "int8"},
            .axis = true});
 }
 

@@ -13,8 +13,10 @@ MEASURED = ("repetitions", "median", "ci_low", "ci_high", "min", "max", "mean", 
 # Tables of misses, one row per point or repetition, and their titles.
 MISSES = {"simulated": "simulated misses per touch",
           "counters": "counted or simulated events, median of the repetitions"}
-# Seconds in device kernels, 0 if none ran; files from before devices lack these columns.
+# Seconds in device kernels, 0 if none ran.
 KERNELS = ("kernels", "kernels_low", "kernels_high")
+# Columns that older files lack.
+LATER = KERNELS + ("relative_error",)
 
 
 @dataclasses.dataclass
@@ -231,7 +233,7 @@ def read_run(name, group):
     phase_table = columns(group["phases"]) if "phases" in group else {"point": []}
     sample_table = columns(group["samples"]) if "samples" in group else {"point": []}
     phase_rows, sample_rows = split_by(phase_table, "point"), split_by(sample_table, "point")
-    config = [column for column in summary if column not in MEASURED + KERNELS
+    config = [column for column in summary if column not in MEASURED + LATER
               and column != "point"]
     run = Run(name, dict(group.attrs), group["summary/rate"].attrs.get("units", ""), [],
               *(rows_of(group[table]) if table in group else []
@@ -245,7 +247,7 @@ def read_run(name, group):
         phases, timed = phases_of(phase_table, phase_rows[key]) if key in phase_rows else ({}, ())
         seconds = sample_table["seconds"][sample_rows[key]] if key in sample_rows else np.array([])
         measured = {c: summary[c][row] for c in MEASURED} | {c: summary[c][row] if c in summary
-                                                             else 0.0 for c in KERNELS}
+                                                             else 0.0 for c in LATER}
         run.points.append(Point(identity_of(key), {c: summary[c][row] for c in config}, measured,
                                 phases, timed, seconds, run,
                                 timeline=timelines.get(key, {}),

@@ -33,6 +33,8 @@ template <>
 constexpr CUtensorMapDataType data_type<__nv_bfloat16> = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
 template <>
 constexpr CUtensorMapDataType data_type<__half> = CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+template <>
+constexpr CUtensorMapDataType data_type<std::uint8_t> = CU_TENSOR_MAP_DATA_TYPE_UINT8;
 
 }  // namespace
 
@@ -59,5 +61,6 @@ template CUtensorMap tensor_map(const MatrixView<const double>&, int, int, Round
 template CUtensorMap tensor_map(const MatrixView<const float>&, int, int, Rounding);
 template CUtensorMap tensor_map(const MatrixView<const __nv_bfloat16>&, int, int, Rounding);
 template CUtensorMap tensor_map(const MatrixView<const __half>&, int, int, Rounding);
+template CUtensorMap tensor_map(const MatrixView<const std::uint8_t>&, int, int, Rounding);
 
 }  // namespace tessera::inline v1::machine::cuda

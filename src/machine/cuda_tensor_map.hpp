@@ -17,9 +17,9 @@ inline constexpr int swizzle_bytes = 128;
 /// Conversion of floats during the copy.
 enum class Rounding { none, tf32 };
 
-/// Returns a map for boxes of (rows, cols) elements of x (T: double, float, __nv_bfloat16, __half);
-/// elements outside x read as zero. Preconditions: cols elements are swizzle_bytes, rows <= 256.
-/// Throws Error(internal) if the driver refuses.
+/// Returns a map for boxes of (rows, cols) elements of x (T: double, float, __nv_bfloat16, __half,
+/// uint8_t); elements outside x read as zero. Preconditions: cols elements are swizzle_bytes, rows
+/// <= 256. Throws Error(internal) if the driver refuses.
 template <class T>
 [[nodiscard]] CUtensorMap tensor_map(const MatrixView<const T>& x, int rows, int cols,
                                      Rounding rounding = Rounding::none);

@@ -57,8 +57,10 @@ std::string interval_cell(const Summary& seconds, index_t repetitions) {
 std::string verdict_text(const std::optional<Verdict>& verdict) {
   if (!verdict) return "not checked";
   const std::string ratio = human_number(verdict->ratio), most = human_number(verdict->tolerance);
-  return verdict->passed() ? fmt::format("passed ({} <= {})", ratio, most)
-                           : fmt::format("FAILED ({}, not <= {})", ratio, most);
+  const std::string error =
+      verdict->error ? fmt::format("; error {:.1e}", *verdict->error) : std::string();
+  return verdict->passed() ? fmt::format("passed ({} <= {}{})", ratio, most, error)
+                           : fmt::format("FAILED ({}, not <= {}{})", ratio, most, error);
 }
 
 }  // namespace tessera::inline v1::run

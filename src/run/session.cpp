@@ -143,6 +143,7 @@ std::map<std::string, io::Value> Session::attributes(const Measured& measured) {
     result["verification_method"] = measured.verdict->method;
     result["verification_ratio"] = measured.verdict->ratio;
     result["verification_tolerance"] = measured.verdict->tolerance;
+    if (measured.verdict->error) result["relative_error"] = *measured.verdict->error;
     result["verified"] = index_t{measured.verdict->passed()};
   } else {
     result["verified"] = index_t{-1};  // not verified
@@ -187,6 +188,7 @@ std::vector<io::TableRows> Session::rows(const Values& point, const Measured& me
                  measured.verdict ? measured.verdict->method : std::string("none"), ""});
   real("verification_ratio", measured.verdict ? measured.verdict->ratio : NAN, "");
   real("verification_tolerance", measured.verdict ? measured.verdict->tolerance : NAN, "");
+  real("relative_error", measured.verdict ? measured.verdict->error.value_or(NAN) : NAN, "");
   row.push_back(
       {"verified", measured.verdict ? index_t{measured.verdict->passed()} : index_t{-1}, ""});
   return {std::move(samples), {io::schema::summary, {std::move(row)}}};

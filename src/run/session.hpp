@@ -30,6 +30,7 @@ struct Verdict {
   std::string method;  ///< "freivalds", "hash", ...
   double ratio = 0;
   double tolerance = 0;
+  std::optional<double> error = std::nullopt;  ///< relative, where a method rounds on purpose
   [[nodiscard]] bool passed() const { return ratio <= tolerance; }
 };
 

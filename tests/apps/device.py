@@ -42,8 +42,9 @@ class Device(tessera.Case):
             self.fail_with(USAGE, *words, "nccl", "--plan", words="needs a GPU kernel")
 
     def test_fewer_bits_are_for_the_tensor_units(self):
-        for words in (("--precision", "bf16"), ("--precision", "tf32", "--type", "f32", "--kernel",
-                                                "tiled")):
+        for words in (("--precision", "bf16"), ("--precision", "int8", "--type", "f64"),
+                      ("--precision", "fp8", "--type", "f32", "--kernel", "naive"),
+                      ("--precision", "tf32", "--type", "f32", "--kernel", "tiled")):
             with self.subTest(words=words):
                 self.fail_with(USAGE, "matmul", "--n", 24, *words,
                                words="cuda_tensor and --type f32")

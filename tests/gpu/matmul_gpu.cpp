@@ -6,6 +6,7 @@
 #include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "kernels/matmul/cuda_pieces.hpp"
+#include "matmul_errors.hpp"
 #include "matmul_shapes.hpp"
 
 namespace tessera::matmul {
@@ -197,8 +198,15 @@ class FromHost {
                 "kernels", "back", "sum of the three / median", "sent"}};
 };
 
+/// Prints the errors of reduced precision and of complex products, with their rates.
+void print_errors() {
+  for (const index_t n : {4096, 8192, 16384}) print_precisions(n);
+  for (const index_t n : {4096, 8192, 16384}) print_bytes(n);
+  for (const index_t n : {4096, 8192}) print_complex(n);
+  machine::cuda::release_kept();
+}
+
 int run(bool quick) {
-  if (!gpu::announce()) return gpu::skipped;
   Table table({"kernel", "type", "m x n x k", "median", "TFLOP/s", "cublas", "of cublas"});
   constexpr index_t all = index_t{1} << 20;
   for (const Shape shape :
@@ -229,10 +237,19 @@ int run(bool quick) {
   machine::cuda::release_kept();
   if (quick) FromHost(8192, index_t{1} << 30, 3).run();
   if (!quick) FromHost(32768, index_t{12} << 30, 3).run();
+  print_errors();
   return 0;
 }
 
 }  // namespace
 }  // namespace tessera::matmul
 
-int main(int argc, char** argv) { return tessera::matmul::run(tessera::gpu::quick(argc, argv)); }
+/// matmul_gpu [--quick | --errors]: the last table alone.
+int main(int argc, char** argv) {
+  if (!tessera::gpu::announce()) return tessera::gpu::skipped;
+  if (argc > 1 && std::string_view(argv[1]) == "--errors") {
+    tessera::matmul::print_errors();
+    return 0;
+  }
+  return tessera::matmul::run(tessera::gpu::quick(argc, argv));
+}

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "dist/matmul/rounding.hpp"
 #include "kernels/matmul/checksum.hpp"
 #include "machine/fork_join.hpp"
 
@@ -279,27 +280,35 @@ typename Freivalds<T>::Sides Freivalds<T>::operands_through(const MatrixStrips<T
 }
 
 template <class T>
-double Freivalds<T>::ratio() const {
-  const double all = ratio(nullptr);
-  if (std::isfinite(all)) return all;
+typename Freivalds<T>::Outcome Freivalds<T>::outcome(
+    const tessera::matmul::RoundingError& rounding) const {
+  const Outcome all = outcome(nullptr, rounding);
+  if (std::isfinite(all.ratio)) return all;
   const Mask mask = find_nonfinite();
-  if (!c_is_nonfinite_where(mask)) return std::nan("");
-  return ratio(&mask);
+  if (!c_is_nonfinite_where(mask)) return {NAN, NAN};
+  return outcome(&mask, rounding);
 }
 
 template <class T>
-double Freivalds<T>::ratio(const Mask* mask) const {
+typename Freivalds<T>::Outcome Freivalds<T>::outcome(
+    const Mask* mask, const tessera::matmul::RoundingError& rounding) const {
   const std::vector<double> x = draw_vector(mask);
   const Sides& before = mask != nullptr && mask->any ? masked_start_ : start_;
   const Sides got = summed(through(*product_.c, Op::none, {x, {}}, product_.m, mask));
   if (product_.beta != T{0} && before.value.size() < got.value.size())
-    return std::nan("");  // the operands were finite before the product
+    return {NAN, NAN};  // the operands were finite before the product
   const Sides want = summed(
       mask == nullptr && seen_ ? *seen_ : operands_through(*product_.a, *product_.b, x, mask));
+  const bool rounds = rounding.bits > 0;
+  const Sides seen =
+      !rounds ? want
+              : summed(operands_through(RoundedStrips<T>(*product_.a, rounding),
+                                        RoundedStrips<T>(*product_.b, rounding), x, mask));
   // alpha == 0 reads neither operand and beta == 0 does not read the old c: their NaN must not
   // enter here either.
-  const std::vector<double> product = times(product_.alpha, want.value),
-                            product_bound = times_bound(product_.alpha, want.bound),
+  const std::vector<double> product = times(product_.alpha, seen.value),
+                            exact = times(product_.alpha, want.value),
+                            product_bound = times_bound(product_.alpha, seen.bound),
                             start = times(product_.beta, before.value),
                             start_bound = times_bound(product_.beta, before.bound);
   constexpr double unit = std::numeric_limits<Real<T>>::epsilon() / 2;
@@ -307,20 +316,25 @@ double Freivalds<T>::ratio(const Mask* mask) const {
   const double underflow = static_cast<double>(std::numeric_limits<Real<T>>::denorm_min()) *
                            static_cast<double>(2 * lines<T> * product_.n) *
                            (size(product_.alpha) * static_cast<double>(product_.k) + 2);
-  double worst = 0;
+  const std::vector<double> allowed = rounding_bounds(comm_, product_, rounding, x, product_bound);
+  double worst = 0, errors = 0, values = 0;
   for (std::size_t i = 0; i < got.value.size(); ++i) {
     if (mask != nullptr && mask->rows[i % static_cast<std::size_t>(product_.m)] != 0) continue;
     const bool starts = product_.beta != T{0};
     const double bound = product_bound[i] + (starts ? start_bound[i] : 0);
     if (mask != nullptr && !(bound < may_overflow))
       continue;  // the operands contribute finite values: old c, or overflow
-    const double error = std::abs(got.value[i] - (product[i] + (starts ? start[i] : 0)));
+    const double old = starts ? start[i] : 0, error = std::abs(got.value[i] - (product[i] + old)),
+                 most = unit * bound + underflow + allowed[i] / tolerance;
+    const double off = got.value[i] - (exact[i] + old);
+    errors += off * off;
+    values += (exact[i] + old) * (exact[i] + old);
     if (error == 0) continue;
-    const double ratio = error / (unit * bound + underflow);
+    const double ratio = error / most;
     if (!(ratio <= worst)) worst = ratio;
-    if (std::isnan(ratio)) return ratio;
+    if (std::isnan(ratio)) return {NAN, NAN};
   }
-  return worst;
+  return {worst, errors == 0 ? 0 : std::sqrt(errors / values)};
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_device.cuh"
 #include "kernels/matmul/cuda_mixed.hpp"
+#include "kernels/matmul/cuda_quantised.hpp"
 #include "kernels/matmul/cuda_tensor.hpp"
 
 namespace tessera::inline v1::matmul {
@@ -74,6 +75,7 @@ void require_rounded_products() {
 
 template <class T>
 void multiply(const Gemm<float>& g, DeviceStream stream) {
+  require_rounded_products();
   // tf32 requires k along the rows of both operands.
   const bool turn_a = sizeof(T) == 4 && g.op_a == Op::transpose,
              turn_b = sizeof(T) == 4 && g.op_b == Op::none;
@@ -94,7 +96,6 @@ void multiply(const Gemm<float>& g, DeviceStream stream) {
 }  // namespace
 
 void cuda_mixed(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream) {
-  if (tuning.precision != Precision::full) require_rounded_products();
   switch (tuning.precision) {
     case Precision::bf16:
       return multiply<__nv_bfloat16>(g, stream);
@@ -102,6 +103,10 @@ void cuda_mixed(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream)
       return multiply<__half>(g, stream);
     case Precision::tf32:
       return multiply<float>(g, stream);
+    case Precision::fp8:
+      return cuda_quantised<__nv_fp8_e4m3>(g, tuning, stream);
+    case Precision::int8:
+      return cuda_quantised<std::int8_t>(g, tuning, stream);
     case Precision::full:
       return cuda_register(g, tuning, stream);
   }

@@ -5,6 +5,7 @@
 #include "kernels/cuda_code.cuh"
 #include "kernels/cuda_code.hpp"
 #include "kernels/matmul/cuda_cuts.cuh"
+#include "kernels/matmul/cuda_quantised.hpp"
 #include "kernels/matmul/cuda_tensor.hpp"
 #include "kernels/matmul/cuda_warp_sums.cuh"
 
@@ -204,6 +205,7 @@ void add_tensor_functions(std::vector<machine::DeviceFunction>& to) {
   add("f64, tiny tile", Tiny{});
   add_tensor_tma_functions(to);
   add_mma_functions(to);
+  add_quantised_functions(to);
 }
 
 }  // namespace tessera::inline v1::matmul

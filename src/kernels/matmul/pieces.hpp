@@ -21,8 +21,20 @@ struct PiecesRequest {
 /// Returns the kernel workspace, in bytes per element of the tiles: reduced-precision kernels round
 /// both.
 [[nodiscard]] inline index_t rounded_bytes(const Tuning& tuning, index_t element_bytes) {
-  if (element_bytes != 4 || tuning.precision == Precision::full) return 0;
-  return tuning.precision == Precision::tf32 ? 4 : 2;
+  if (element_bytes != 4) return 0;
+  switch (tuning.precision) {
+    case Precision::tf32:
+      return 4;
+    case Precision::fp8:
+    case Precision::int8:
+      return 1;
+    case Precision::bf16:
+    case Precision::f16:
+      return 2;
+    case Precision::full:
+      break;
+  }
+  return 0;
 }
 
 /// Work memory of the complex kernels, at most, and of --device-memory `limit`, if it is given.

@@ -85,17 +85,38 @@ std::span<const Variant> variants() {
 
 const Variant& best() { return *find_variant(variants(), "cache_oblivious"); }
 
-int significant_bits(Precision precision) {
+Precision precision_named(std::string_view name) {
+  return name == "tf32"   ? Precision::tf32
+         : name == "bf16" ? Precision::bf16
+         : name == "f16"  ? Precision::f16
+         : name == "fp8"  ? Precision::fp8
+         : name == "int8" ? Precision::int8
+                          : Precision::full;
+}
+
+RoundingError rounding_error(Precision precision) {
+  // Tensor cores cut the addends of an instruction, of 8 (tf32) or 16 products, to the bits of f32.
+  constexpr double unit = 0x1p-24, in_eights = unit / 4, in_sixteens = unit / 8;
   switch (precision) {
     case Precision::tf32:
-    case Precision::f16:
-      return 11;
+      return {.bits = 11, .ties = RoundingError::Ties::away, .of_each = in_eights};
+    case Precision::f16:  // multiples of 2^-24
+      return {.bits = 11, .absolute = 0x1p-25, .of_each = in_sixteens};
     case Precision::bf16:
-      return 8;
+      return {.bits = 8, .of_each = in_sixteens};
+    case Precision::fp8:
+      // e4m3: multiples of 2^-9 units, the largest is in (224, 448] units. Some 14 bits are left of
+      // the 32 addends of an instruction and the sum before, 4 times until that is added in f32.
+      return {.bits = 4,
+              .of_largest = 0x1p-10 / 224,
+              .absolute = 0x1p-136,
+              .of_sums = 4 * 33 * 0x1p-13};
+    case Precision::int8:  // half of 1/127 of the largest, and what its f32 quotient is off
+      return {.of_largest = (1 + 0x1p-14) / 254, .absolute = 0x1p-127};
     case Precision::full:
       break;
   }
-  return 24;
+  return {};
 }
 
 const Variant* best_device() { return find_variant(variants(), "cuda_tensor"); }

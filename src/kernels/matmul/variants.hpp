@@ -1,6 +1,7 @@
 #pragma once
 // The table of single-rank matrix multiplication variants.
 
+#include <cmath>
 #include <span>
 #include <type_traits>
 
@@ -13,10 +14,26 @@ namespace tessera::inline v1::matmul {
 
 using DeviceStream = CUstream_st*;  // cudaStream_t, for files without CUDA headers
 
-/// The precision to which f32 operands are rounded before multiplication, with sums in f32.
-enum class Precision { full, tf32, bf16, f16 };
-/// Returns the significant bits, including the leading one, of f32 operands so rounded.
-[[nodiscard]] int significant_bits(Precision precision);
+/// The precision to which f32 operands are rounded before multiplication. Sums are in f32, those of
+/// int8 in integers; rows of op(a) and columns of op(b) of fp8 and int8 have a unit each.
+enum class Precision { full, tf32, bf16, f16, fp8, int8 };
+/// Returns the precision of that name, as --precision takes it; full for an unknown one.
+[[nodiscard]] Precision precision_named(std::string_view name);
+
+/// The error of operands so rounded, and of their sums. An element x of a row (of op(a), or a
+/// column of op(b)) whose largest magnitude is `largest` becomes x rounded to `bits` significant
+/// bits (0: x itself), off by at most of_largest largest + absolute. Sums of k products are off by
+/// at most of_sums + k of_each, plus the error of sums in f32, in relation to the sum of their
+/// magnitudes.
+struct RoundingError {
+  int bits = 0;
+  enum class Ties { to_even, away } ties = Ties::to_even;
+  double of_largest = 0, absolute = 0, of_sums = 0, of_each = 0;
+
+  /// Returns the largest relative error of rounding to `bits`.
+  [[nodiscard]] double relative() const { return bits == 0 ? 0 : std::ldexp(1.0, -bits); }
+};
+[[nodiscard]] RoundingError rounding_error(Precision precision);
 
 /// Options of the textbook variants and the tensor cores; the other variants need none.
 struct Tuning {

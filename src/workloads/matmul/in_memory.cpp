@@ -84,18 +84,18 @@ void describe(const Problem& problem, run::Measured& measured) {
 }
 
 template <class T>
-double tolerance_of(const Problem& problem) {
-  constexpr double full = dist::matmul::Freivalds<T>::tolerance;
+run::Verdict verdict_of(const Problem& problem, const dist::matmul::Freivalds<T>& check) {
   const auto precision = problem.method.tuning.precision;
-  if (precision == kernels::Precision::full) return full;
-  return full + 4 * std::ldexp(1.0, std::numeric_limits<Real<T>>::digits -
-                                        kernels::significant_bits(precision));
+  const auto outcome = check.outcome(kernels::rounding_error(precision));
+  run::Verdict verdict{"freivalds", outcome.ratio, dist::matmul::Freivalds<T>::tolerance};
+  if (precision != kernels::Precision::full) verdict.error = outcome.error;
+  return verdict;
 }
 
-template double tolerance_of<float>(const Problem&);
-template double tolerance_of<double>(const Problem&);
-template double tolerance_of<Complex<float>>(const Problem&);
-template double tolerance_of<Complex<double>>(const Problem&);
+template run::Verdict verdict_of(const Problem&, const dist::matmul::Freivalds<float>&);
+template run::Verdict verdict_of(const Problem&, const dist::matmul::Freivalds<double>&);
+template run::Verdict verdict_of(const Problem&, const dist::matmul::Freivalds<Complex<float>>&);
+template run::Verdict verdict_of(const Problem&, const dist::matmul::Freivalds<Complex<double>>&);
 
 namespace {
 
@@ -284,7 +284,7 @@ Computed<T> compute(const Point& point, index_t which) {
   result.measured.once = once;
   if (problem.verify) {
     const mpi::PhaseScope scope(result.measured.once, "verify");
-    result.measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(problem)};
+    result.measured.verdict = verdict_of<T>(problem, *check);
   }
   return result;
 }

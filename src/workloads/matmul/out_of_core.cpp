@@ -257,7 +257,7 @@ bool run(const Point& point, const OutOfCorePlan& stream) {
   describe(described, measured);
   if (check) {
     const mpi::PhaseScope scope(measured.once, "verify");
-    measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(problem)};
+    measured.verdict = verdict_of<T>(problem, *check);
   }
   run::note_traffic(comm, files.traffic(measured.phases.front()), 0, measured);
   run::note_traffic(comm, of_check, -1, measured);

@@ -27,10 +27,7 @@ namespace kernels = tessera::matmul;
 void resolve_precision(const mpi::Communicator& comm, const Values& point, Problem& problem) {
   const std::string& name = point.text("precision");
   auto& precision = problem.method.tuning.precision;
-  precision = name == "tf32"   ? kernels::Precision::tf32
-              : name == "bf16" ? kernels::Precision::bf16
-              : name == "f16"  ? kernels::Precision::f16
-                               : kernels::Precision::full;
+  precision = kernels::precision_named(name);
   if (precision == kernels::Precision::full) return;
   mpi::together(comm, "plan", [&] {
     require(problem.method.kernel->name == "cuda_tensor" && problem.element == Element::f32,

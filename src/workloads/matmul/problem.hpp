@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/element.hpp"
+#include "dist/matmul/freivalds.hpp"
 #include "dist/matmul/multiply.hpp"
 #include "dist/matmul/out_of_core.hpp"
 #include "mpi/communicator.hpp"
@@ -90,10 +91,10 @@ template <class T>
 
 /// Sets the columns, work and ceiling of a measurement.
 void describe(const Problem& problem, run::Measured& measured);
-/// Returns the tolerance in units of T's roundoff, including the error of operands rounded to fewer
-/// bits.
+/// Returns the verdict, which includes the error of operands rounded to fewer bits. Collective.
 template <class T>
-[[nodiscard]] double tolerance_of(const Problem& problem);
+[[nodiscard]] run::Verdict verdict_of(const Problem& problem,
+                                      const dist::matmul::Freivalds<T>& check);
 
 using Point = PointOf<Problem, Inputs>;
 
