@@ -14,6 +14,8 @@ Gpus look() {
   return none;
 }
 
+const Gpu* in_use = nullptr;
+
 }  // namespace
 
 bool built_with_cuda() { return TESSERA_BUILT_WITH_CUDA; }
@@ -29,8 +31,13 @@ const Gpus& gpus() {
 }
 
 void use_gpu(int local_rank) {
-  if (!gpus().devices.empty()) find_cuda_library().library->use_gpu(local_rank);
+  const std::vector<Gpu>& devices = gpus().devices;
+  if (devices.empty()) return;
+  find_cuda_library().library->use_gpu(local_rank);
+  in_use = &devices[static_cast<std::size_t>(local_rank) % devices.size()];
 }
+
+const Gpu* gpu_in_use() { return in_use; }
 
 index_t free_gpu_memory() {
   return gpus().devices.empty() ? 0 : find_cuda_library().library->free_memory();

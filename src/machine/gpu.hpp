@@ -72,6 +72,8 @@ struct Gpus {
 /// Makes the device of this rank current: number local_rank modulo the device count. No effect
 /// without a device.
 void use_gpu(int local_rank);
+/// Returns the device that this process last made current by use_gpu(); nullptr for none.
+[[nodiscard]] const Gpu* gpu_in_use();
 /// Returns the bytes available on the current device, including those that this process keeps for
 /// reuse; 0 without a device. The first call on a device initialises it (some tenths of a second).
 [[nodiscard]] index_t free_gpu_memory();
