@@ -38,6 +38,8 @@ constexpr std::array names{
     Variable{"TESSERA_CUDA_LIBRARY",
              "libtessera_cuda.so to load (default: installed with the program)."},
     Variable{"TESSERA_NCCL", "NCCL library to load (default libnccl.so.2)."},
+    Variable{"TESSERA_POWERCAP",
+             "Folder of the processors' energy counters (default /sys/class/powercap)."},
     Variable{"TESSERA_PYTHON", "Python with h5py for report, compare, rerun and export."},
     Variable{"TESSERA_REQUEUES", "Most times that a batch script requeues its job (default 100)."},
     Variable{"TESSERA_SHOW_COMMAND", "Print the launch commands of jobs/env.sh."},

@@ -7,8 +7,10 @@
 #include "base/text.hpp"
 #include "commands/command.hpp"
 #include "lab/atlas/atlas.hpp"
+#include "machine/energy.hpp"
 #include "machine/gpu.hpp"
 #include "machine/isa.hpp"
+#include "machine/nvml.hpp"
 #include "machine/topology.hpp"
 #include "run/answer.hpp"
 #include "run/ceilings.hpp"
@@ -73,6 +75,22 @@ void print_gpu(const machine::Gpu& gpu) {
   run::answer().append("gpus", member);
 }
 
+/// Prints a kind of energy counters, or why there are none; the answer has both.
+void print_energy(const std::string& of, const machine::EnergyCounters& found) {
+  for (const auto& counter : found.all) {
+    fmt::print("  energy of {}: {} ({})\n", counter->domain, counter->id, counter->source);
+    run::answer().append("energy", {{"domain", counter->domain},
+                                    {"counter", counter->id},
+                                    {"source", counter->source},
+                                    {"reason", ""}});
+  }
+  if (found.missing.empty()) return;
+  print_hanging(fmt::format("  energy of {}: ", of), "not measured (" + found.missing + ")");
+  run::answer().append(
+      "energy",
+      {{"domain", of}, {"counter", nullptr}, {"source", nullptr}, {"reason", found.missing}});
+}
+
 void print_topology() {
   const machine::Topology t = machine::topology();
   print_filled("host {}: {}, {} ({}, cpus {}), {}", run::host_name(), t.processor,
@@ -87,6 +105,8 @@ void print_topology() {
   const machine::Gpus& gpus = machine::gpus();
   if (gpus.devices.empty()) print_hanging("  GPUs: ", "none (" + gpus.reason + ")");
   for (const auto& gpu : gpus.devices) print_gpu(gpu);
+  print_energy("package", machine::powercap_counters());
+  for (const auto& gpu : gpus.devices) print_energy("gpu", machine::gpu_energy_counter(gpu.pci));
   if (!gpus.devices.empty() && !gpus.unusable.empty()) print_hanging("  not used: ", gpus.unusable);
   if (const std::string runtime = machine::cuda_version(); !runtime.empty())
     fmt::print("  CUDA: runtime {}, driver {}\n", runtime,

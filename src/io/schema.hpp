@@ -52,6 +52,8 @@ inline constexpr const char* scalability =
                     // speed-up
 inline constexpr const char* counters =
     "counters";  // a row is one repetition (hardware counts), or -1 (the counts of a simulator)
+inline constexpr const char* energy =
+    "energy";  // a row is the energy of one domain in one repetition, or their mean (-1)
 inline constexpr const char* simulated =
     "simulated";  // a row is one configuration: simulated misses
 // Results files of locality; the column `point` identifies the rows of one traced run.

@@ -75,6 +75,20 @@ Json phases_of(const io::TableRows& rows) {
   return phases;
 }
 
+/// Returns the mean energy of a repetition by domain.
+Json energy_of(const io::TableRows& rows) {
+  Json domains = Json::array();
+  for (const io::Row& row : rows.rows) {
+    if (cell_of(row, "repetition").value != io::Value(index_t{-1})) continue;
+    Json domain = Json::object();
+    for (const char* name :
+         {"domain", "joules", "watts", "idle_watts", "idle_share", "counters", "source", "reason"})
+      domain[name] = member_of(row, name);
+    domains.push_back(std::move(domain));
+  }
+  return domains;
+}
+
 }  // namespace
 
 Json json_of(const io::Value& value) {
@@ -102,6 +116,8 @@ void answer_point(const std::vector<io::TableRows>& tables) {
   point["check"] = check_of(row);
   const io::TableRows* const phases = table_of(tables, io::schema::phases);
   point["phases"] = phases == nullptr ? Json::array() : phases_of(*phases);
+  const io::TableRows* const energy = table_of(tables, io::schema::energy);
+  point["energy"] = energy == nullptr ? Json::array() : energy_of(*energy);
   answer().append("points", point);
 }
 

@@ -54,6 +54,12 @@ std::string interval_cell(const Summary& seconds, index_t repetitions) {
   return text;
 }
 
+std::vector<std::string> energy_cells(const NodesEnergy& energy) {
+  const double idle = energy.idle_share;
+  return {cell_text(energy.joules), cell_text(energy.watts),
+          std::isnan(idle) ? "-" : fmt::format("{:.0f} %", 100 * idle)};
+}
+
 std::string verdict_text(const std::optional<Verdict>& verdict) {
   if (!verdict) return "not checked";
   const std::string ratio = human_number(verdict->ratio), most = human_number(verdict->tolerance);

@@ -22,6 +22,9 @@ namespace tessera::inline v1::run {
 /// Returns the interval of a median under that heading: with its own coverage if a run was stopped
 /// after fewer repetitions.
 [[nodiscard]] std::string interval_cell(const Summary& seconds, index_t repetitions);
+/// Returns the joules of a repetition, the mean watts and the share of idle power; "-" where they
+/// are unknown.
+[[nodiscard]] std::vector<std::string> energy_cells(const NodesEnergy& energy);
 /// Returns "passed" or "FAILED" with ratio and tolerance; "not checked" without a verdict.
 [[nodiscard]] std::string verdict_text(const std::optional<Verdict>& verdict);
 

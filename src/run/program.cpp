@@ -22,6 +22,7 @@
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "io/h5.hpp"
+#include "machine/energy.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/account.hpp"
 #include "mpi/agreement.hpp"
@@ -32,6 +33,7 @@
 #include "run/answer.hpp"
 #include "run/build_facts.hpp"
 #include "run/contention_watch.hpp"
+#include "run/energy.hpp"
 #include "run/limits.hpp"
 #include "run/provenance.hpp"
 #include "run/roll_call.hpp"
@@ -218,6 +220,7 @@ ExitCode run_body(const Invocation& task, const Body& body, const mpi::Communica
   const int threads = std::max(task.most_threads, machine::default_threads());
   require_teams(comm, threads);
   const ContentionWatch contention(threads, is_overcommitted(neighbours, threads));
+  const EnergyScope energy(neighbours);
   ExitCode end = ExitCode::ok;
   if (task.runs == RankScope::on_all)
     end = body(comm);
@@ -243,9 +246,10 @@ int do_alone(const Invocation& task, int argc, char** argv, bool is_rank) {
     ExitCode code = ExitCode::ok;
     const Body body = task.runs == RankScope::on_all ? task.body : task.prepare(code);
     if (!body) return static_cast<int>(code);
-    if (is_rank) return static_cast<int>(run_body(task, body, mpi::Communicator::self(), {}));
+    const Neighbours none{.count_energy = machine::may_count_energy()};
+    if (is_rank) return static_cast<int>(run_body(task, body, mpi::Communicator::self(), none));
     const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
-      return run_body(task, body, comm, {});
+      return run_body(task, body, comm, none);
     });
     print_time(task, result);
     return result;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "machine/energy.hpp"
 #include "machine/topology.hpp"
 #include "mpi/runtime.hpp"
 
@@ -19,7 +20,8 @@ index_t hash(const std::string& text) {
 
 RollCall::RollCall(const mpi::Communicator& comm, ExitCode failed, const std::vector<Fact>& facts)
     : mine_{static_cast<index_t>(failed), hash_of(facts), hash(mpi::host_name()),
-            hash(machine::topology().cpu_list)} {
+            hash(machine::topology().cpu_list), index_t{machine::may_count_energy() ? 1 : 0}},
+      rank_(comm.rank()) {
   all_ = comm.all_gather(std::span<const Answer>(&mine_, 1));
 }
 
@@ -40,10 +42,14 @@ Neighbours RollCall::neighbours() const {
   const auto count = [&](const auto& wanted) {
     return static_cast<int>(std::count_if(all_.begin(), all_.end(), wanted));
   };
-  return {.on_host = count([&](const Answer& one) { return one.host == mine_.host; }),
+  const auto is_here = [&](const Answer& one) { return one.host == mine_.host; };
+  return {.on_host = count(is_here),
           .on_cores = count([&](const Answer& one) {
             return one.host == mine_.host && one.cores == mine_.cores;
-          })};
+          }),
+          .before_on_host =
+              static_cast<int>(std::count_if(all_.begin(), all_.begin() + rank_, is_here)),
+          .count_energy = count([](const Answer& one) { return one.energy != 0; }) > 0};
 }
 
 }  // namespace tessera::inline v1::run

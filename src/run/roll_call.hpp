@@ -11,12 +11,14 @@ namespace tessera::inline v1::run {
 
 /// Numbers of ranks at the same location, including this one.
 struct Neighbours {
-  int on_host = 1;   ///< on the same machine
-  int on_cores = 1;  ///< that may run on exactly the same cores of it
+  int on_host = 1;            ///< on the same machine
+  int on_cores = 1;           ///< that may run on exactly the same cores of it
+  int before_on_host = 0;     ///< of lower rank, on the same machine
+  bool count_energy = false;  ///< some rank of the job may read energy counters
 };
 
-/// Status, request hash, host and cores of every rank, exchanged in one all-gather of 32 bytes a
-/// rank.
+/// Status, request hash, host, cores and energy counters of every rank, exchanged in one all-gather
+/// of 40 bytes a rank.
 class RollCall {
  public:
   /// Exchanges the answers. failed: this rank's error, or ok. Collective.
@@ -29,10 +31,11 @@ class RollCall {
 
  private:
   struct Answer {
-    index_t code, facts, host, cores;  // hashes, except code
+    index_t code, facts, host, cores, energy;  // hashes, except code and energy (0 or 1)
   };
   std::vector<Answer> all_;  // by rank
   Answer mine_;
+  int rank_;
 };
 
 }  // namespace tessera::inline v1::run

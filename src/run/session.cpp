@@ -230,15 +230,6 @@ void Session::count(const Values& point, const Measured& measured,
   counters_->add(std::move(cells));
 }
 
-/// Returns the measured ceilings and the figures of the GPU's driver.
-std::vector<Ceiling> Session::machine_rows() const {
-  std::vector<Ceiling> result = ceilings_.all;
-  if (gpus_ == nullptr || gpus_->devices.empty()) return result;
-  const std::vector<Ceiling> gpu = properties(gpus_->devices.front());
-  result.insert(result.end(), gpu.begin(), gpu.end());
-  return result;
-}
-
 /// Returns the swept options that are not among the columns.
 std::vector<io::Cell> Session::swept_cells(const Values& point, const Measured& measured) const {
   std::vector<io::Cell> result;
@@ -264,6 +255,8 @@ void Session::show(const Values& point, const Measured& measured, const Summary&
     headings.insert(headings.end(), {"median", interval_heading(point.integer("repetitions")),
                                      measured.rate_units, "of ceiling"});
     if (device) headings.insert(headings.end(), {"kernels", measured.rate_units + " in them"});
+    shows_energy_ = device || !measured.energy.empty();
+    if (shows_energy_) headings.insert(headings.end(), {"energy, J", "power, W", "idle"});
     headings.emplace_back("check");
     table_.emplace(std::move(headings));
   }
@@ -280,6 +273,11 @@ void Session::show(const Values& point, const Measured& measured, const Summary&
     cells.push_back(ran ? human_seconds(kernels) : "-");
     cells.push_back(ran ? human_number(rate_of(measured, kernels)) : "-");
   }
+  if (shows_energy_) {
+    const NodesEnergy energy = sum_of(measured.energy);
+    for (std::string& cell : energy_cells(energy)) cells.push_back(std::move(cell));
+    if (!energy.needed.empty()) short_energy_ = energy.needed;
+  }
   cells.push_back(verdict_text(measured.verdict));
   table_->add(std::move(cells));
 }
@@ -290,6 +288,8 @@ void Session::record(const Values& point, Measured measured) {
   std::vector<io::Cell> swept = swept_cells(point, measured);
   measured.columns.insert(measured.columns.end(), swept.begin(), swept.end());
   measured.kernels = kernel_seconds(comm_, measured);
+  if (measured.kernels.empty())  // a GPU that an earlier point used
+    std::erase_if(measured.energy, [](const auto& one) { return one.domain == "gpu"; });
   const Summary summary = summarize(measured.seconds);
   repeats_ = repeats_ || summary.count > 1;
   ran_once_ = ran_once_ || summary.count < static_cast<std::size_t>(point.integer("repetitions"));
@@ -298,6 +298,7 @@ void Session::record(const Values& point, Measured measured) {
   const double share = top ? rate_of(measured, summary.median) * measured.per_ceiling / *top : NAN;
   auto tables = rows(point, measured, summary, share);
   tables.push_back({io::schema::phases, phase_rows(key(point), measured)});
+  tables.push_back({io::schema::energy, energy_rows(key(point), measured.energy)});
   if (keeps_timeline(point))
     tables.push_back({io::schema::timeline, timeline_rows(key(point), measured)});
   for (io::TableRows more : measured.tables) {
@@ -305,27 +306,7 @@ void Session::record(const Values& point, Measured measured) {
     tables.push_back(std::move(more));
   }
   if (!wrote_ranks_) {
-    const auto hosts = comm_.gather(mpi::host_name(), 0);
-    const auto cpus = comm_.gather(machine::topology().cpu_list, 0);
-    const auto peaks = comm_.all_gather(machine::peak_resident()),
-               planned = comm_.all_gather(planned_);
-    io::TableRows ranks{io::schema::ranks, {}};
-    for (std::size_t r = 0; r < hosts.size(); ++r) {
-      ranks.rows.push_back({{"rank", static_cast<index_t>(r), ""},
-                            {"host", hosts[r], ""},
-                            {"cpus", cpus[r], ""},
-                            {"planned_resident", planned[r], "B"},
-                            {"peak_resident", peaks[r], "B"}});
-    }
-    io::TableRows machine{io::schema::machine, {}};
-    for (const Ceiling& c : machine_rows()) {
-      machine.rows.push_back({{"name", c.name, ""},
-                              {"threads", c.threads, ""},
-                              {"value", c.value, ""},
-                              {"units", c.units, ""}});
-    }
-    tables.push_back(std::move(ranks));
-    tables.push_back(std::move(machine));
+    for (io::TableRows& table : machine_tables()) tables.push_back(std::move(table));
     wrote_ranks_ = true;
   }
   mpi::on_root(comm_, "results", [&] {
@@ -350,7 +331,9 @@ void Session::record_tables(const std::vector<io::TableRows>& tables) {
 void Session::append(const std::vector<io::TableRows>& tables) {
   if (results_.empty()) return;
   if (!writer_) writer_.emplace(results_, options_.command());
-  writer_->add(provenance_, tables);
+  auto attributes = provenance_;
+  attributes["energy_missing"] = energy_missing();
+  writer_->add(attributes, tables);
 }
 
 void Session::finish() {
@@ -380,6 +363,8 @@ void Session::finish() {
     fmt::print("\ncounters, median of the repetitions, all ranks:\n");
   }
   if (counters_) fmt::print("{}", counters_->fitted(counter_settings_, terminal_columns()));
+  if (!short_energy_.empty())
+    print_filled("energy is measured where the repetitions take {} together", short_energy_);
   if (asks_repetitions_ && ran_once_)
     print_note("--repetitions has no effect from file to file: the work is done once");
   if (skipped_ > 0) {

@@ -20,6 +20,7 @@
 #include "run/ceilings.hpp"
 #include "run/counting.hpp"
 #include "run/device.hpp"
+#include "run/energy.hpp"
 #include "run/options.hpp"
 #include "run/stop.hpp"
 
@@ -49,6 +50,7 @@ struct Measured {
   double per_ceiling = 1;  ///< ceiling units consumed per unit of work
   std::optional<Verdict> verdict;
   std::optional<Counted> counted;  ///< with --counters
+  Energy energy;                   ///< of the repetitions; on rank 0 only
   std::function<Counted()> simulated_counts =
       {};  ///< called on rank 0 if hardware counters are missing; returns simulated counts
   std::vector<io::TableRows> tables =
@@ -61,7 +63,8 @@ struct Measured {
 /// Clock of a repetition, stopped during aside().
 class Clock {
  public:
-  Clock(const mpi::Communicator& comm, mpi::Phases& phases) : comm_(comm), phases_(phases) {}
+  Clock(const mpi::Communicator& comm, mpi::Phases& phases, EnergyReading& energy)
+      : comm_(comm), phases_(phases), energy_(energy) {}
   /// Runs work, which may communicate, untimed: starts when all ranks have arrived and resumes the
   /// clock when all are done. The wait is phase "waiting". Collective.
   template <class Work>
@@ -71,8 +74,10 @@ class Clock {
       comm_.barrier();
     }
     const Timer untimed;
+    energy_.pause();
     work();
     comm_.barrier();
+    energy_.resume();
     untimed_ += untimed.seconds();
   }
   [[nodiscard]] double seconds() const { return timer_.seconds() - untimed_; }
@@ -80,6 +85,7 @@ class Clock {
  private:
   const mpi::Communicator& comm_;
   mpi::Phases& phases_;
+  EnergyReading& energy_;
   double untimed_ = 0;
   Timer timer_;
 };
@@ -94,6 +100,7 @@ template <class Prepare, class F>
   const index_t warmups = point.integer("warmups");
   std::optional<Counting> counting;
   if (point.flag("counters")) counting.emplace(comm);
+  EnergyReading energy;
   Progress progress("repetitions", static_cast<double>(warmups + point.integer("repetitions")));
   for (index_t r = -warmups; r < point.integer("repetitions"); ++r) {
     if (r > -warmups && stop_requested(comm)) throw Stopped();
@@ -102,17 +109,19 @@ template <class Prepare, class F>
       const mpi::AccountScope account("prepare");
       prepare();
       if (counting) counting->begin();
+      energy.begin(comm);
       comm.barrier();
     }
     const mpi::AccountScope account("repetitions");
     const mpi::Region region("repetitions");
     if (keeps_timeline(point) && r + 1 == point.integer("repetitions")) phases.watch();
-    Clock clock(comm, phases);
+    Clock clock(comm, phases, energy);
     if constexpr (std::is_invocable_v<F, mpi::Phases&, Clock&>)
       repetition(phases, clock);
     else
       repetition(phases);
     const double seconds = comm.max(clock.seconds());
+    energy.end(r >= 0);
     if (counting && r >= 0) counting->end();
     progress.update(static_cast<double>(r + warmups + 1));
     if (r < 0) continue;
@@ -120,6 +129,7 @@ template <class Prepare, class F>
     result.phases.push_back(std::move(phases));
   }
   if (counting) result.counted = counting->counted();
+  result.energy = energy.result(comm, result.seconds);
   return result;
 }
 
@@ -133,6 +143,8 @@ template <class F>
   std::optional<Counting> counting;
   if (point.flag("counters")) counting.emplace(comm);
   if (counting) counting->begin();
+  EnergyReading energy;
+  energy.begin(comm);
   comm.barrier();
   if (keeps_timeline(point)) phases.watch();
   const mpi::AccountScope account("repetitions");
@@ -140,6 +152,8 @@ template <class F>
   const Timer timer;
   pass(phases);
   result.seconds = {comm.max(timer.seconds())};
+  energy.end(true);
+  result.energy = energy.result(comm, result.seconds);
   if (!counting) return result;
   counting->end();
   result.counted = counting->counted();
@@ -200,6 +214,7 @@ class Session {
   [[nodiscard]] std::vector<io::Row> timeline_rows(const std::string& key,
                                                    const Measured& measured) const;
   [[nodiscard]] std::vector<Ceiling> machine_rows() const;
+  [[nodiscard]] std::vector<io::TableRows> machine_tables() const;
   [[nodiscard]] std::vector<std::string> phase_names(const mpi::Phases& phases) const;
   [[nodiscard]] std::vector<io::Row> wall_rows() const;
   [[nodiscard]] std::vector<io::Row> phase_rows(const std::string& key,
@@ -218,7 +233,9 @@ class Session {
   std::map<std::string, io::Value> provenance_;  ///< empty before the first write
   Ceilings ceilings_;
   std::optional<Table> table_;
-  std::size_t settings_ = 0;  ///< its columns before the measurements
+  std::size_t settings_ = 0;   ///< its columns before the measurements
+  bool shows_energy_ = false;  ///< it has columns of energy
+  std::string short_energy_;   ///< the time that some points lack for a measured energy
   std::optional<Table> counters_;
   std::size_t counter_settings_ = 0;  ///< its first columns, which are settings
   std::vector<std::string> limits_;   ///< of each point, what limited it

@@ -1,11 +1,14 @@
-// Time by phase as rows of the results.
+// Time by phase, ranks and machine as rows of the results.
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "io/schema.hpp"
+#include "machine/topology.hpp"
 #include "mpi/account.hpp"
+#include "mpi/runtime.hpp"
 #include "run/session.hpp"
 
 namespace tessera::inline v1::run {
@@ -62,6 +65,39 @@ std::vector<io::Row> Session::wall_rows() const {
     ++rank;
   }
   return result;
+}
+
+/// Returns the measured ceilings and the figures of the GPU's driver.
+std::vector<Ceiling> Session::machine_rows() const {
+  std::vector<Ceiling> result = ceilings_.all;
+  if (gpus_ == nullptr || gpus_->devices.empty()) return result;
+  const std::vector<Ceiling> gpu = properties(gpus_->devices.front());
+  result.insert(result.end(), gpu.begin(), gpu.end());
+  return result;
+}
+
+/// Returns the tables of the ranks and of the machine. Collective.
+std::vector<io::TableRows> Session::machine_tables() const {
+  const auto hosts = comm_.gather(mpi::host_name(), 0);
+  const auto cpus = comm_.gather(machine::topology().cpu_list, 0);
+  const auto peaks = comm_.all_gather(machine::peak_resident()),
+             planned = comm_.all_gather(planned_);
+  io::TableRows ranks{io::schema::ranks, {}};
+  for (std::size_t r = 0; r < hosts.size(); ++r) {
+    ranks.rows.push_back({{"rank", static_cast<index_t>(r), ""},
+                          {"host", hosts[r], ""},
+                          {"cpus", cpus[r], ""},
+                          {"planned_resident", planned[r], "B"},
+                          {"peak_resident", peaks[r], "B"}});
+  }
+  io::TableRows machine{io::schema::machine, {}};
+  for (const Ceiling& c : machine_rows()) {
+    machine.rows.push_back({{"name", c.name, ""},
+                            {"threads", c.threads, ""},
+                            {"value", c.value, ""},
+                            {"units", c.units, ""}});
+  }
+  return {std::move(ranks), std::move(machine)};
 }
 
 /// Returns every phase interval of every rank in the watched repetition. Collective.

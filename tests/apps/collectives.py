@@ -7,6 +7,8 @@ import tessera
 from tessera import h5py, numpy
 
 LIBRARY = os.environ.get("TESSERA_COUNTED_COLLECTIVES", "")
+# Where there may be GPUs, their energy is read behind one more barrier.
+MORE = int(os.path.exists("/dev/nvidiactl"))
 MAKE = ("Comm_", "Win_")  # creation of communicators and windows, and its trial
 
 FIELD = ("--shape", "64x64", "--steps", 2)
@@ -46,7 +48,7 @@ class Collectives(tessera.Case):
         talked, built = self.calls_of(*words)
         # the roll call, and the barrier before the timing
         self.assertGreater(len(talked), 1, words)
-        self.assertLessEqual(len(talked), messages, f"{words}: {' '.join(talked)}")
+        self.assertLessEqual(len(talked), messages + MORE, f"{words}: {' '.join(talked)}")
         self.assertLessEqual(len(built), made, f"{words}: {' '.join(built)}")
 
     def test_generated_data(self):
@@ -72,7 +74,8 @@ class Collectives(tessera.Case):
         two = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B")[0])
         three = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B", "--c", "in.h5:/C",
                                   "--beta", 1)[0])
-        self.assertLessEqual(two, 6 + 4)  # plus reading each, and checking for missing values
+        # plus reading each, and checking for missing values
+        self.assertLessEqual(two, 6 + 4 + MORE)
         self.assertLessEqual(three, two + 4)  # C is read, and used by the check
         field = ("stencil", "--in", "in.h5:/A", "--steps", 2)
         plain = len(self.calls_of(*field)[0])

@@ -70,6 +70,7 @@ def surroundings(folder):
         TESSERA_DEVICE="cpu",
         OMP_NUM_THREADS="1",
         TESSERA_MACHINE_FILE=os.path.join(tools, "machine.toml"),
+        TESSERA_POWERCAP=tools,  # no energy counters
         TESSERA_PYTHON=sys.executable,
         OMP_WAIT_POLICY="passive",
         LC_ALL="C.UTF-8",

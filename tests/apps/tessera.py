@@ -116,6 +116,7 @@ class Job:
         env.update(OMPI_MCA_btl_vader_backing_directory=self.session)  # btl_sm in 5, a synonym
         env.update(COLUMNS="1000", OMP_NUM_THREADS=str(threads),
                    TESSERA_MACHINE_FILE=os.path.join(self.session, "tessera.toml"),
+                   TESSERA_POWERCAP=self.session,  # no energy counters of this machine
                    XDG_CONFIG_HOME=self.session)  # no site file of the user
         # Plans count buffers only, so that small inputs go out of core; tests of memory count the
         # program.
