@@ -11,6 +11,7 @@ import answer
 import atlas
 import compare
 import comparison
+import energy
 import field
 import gpu_order
 import heatmap
@@ -114,6 +115,8 @@ class Section:
             for heading, rows in ((f"{run.workload}: scaling", scaling.table(run)),
                                   (f"{run.workload}: roofline of traced traffic",
                                    hierarchy.table(run, self.every_traced)),
+                                  (f"{run.workload}: energy of a repetition",
+                                   energy.table(run.points, run.rate_units)),
                                   (f"{run.workload}: imbalance, the slowest rank over the mean",
                                    phases.table(run.points))):
                 if rows and not run.scalability:

@@ -35,6 +35,8 @@ class Point:
     # by stream of a GPU: [(transfer or kernel, begin, end)] of the last repetition
     device_timeline: dict = dataclasses.field(default_factory=dict)
     files: dict = dataclasses.field(default_factory=dict)  # file traffic: files_of()
+    # rows of the table `energy`, means of the repetitions, as dicts
+    energy: list = dataclasses.field(default_factory=list)
 
     @property
     def options(self):
@@ -243,6 +245,8 @@ def read_run(name, group):
     of_devices = timelines_of(group, "device_timeline", "stream", "what")
     file_table = columns(group["files"]) if "files" in group else {"point": []}
     file_rows = split_by(file_table, "point")
+    energy = by_point(row for row in (rows_of(group["energy"]) if "energy" in group else [])
+                      if row["repetition"] < 0)
     for row, key in enumerate(summary["point"]):
         phases, timed = phases_of(phase_table, phase_rows[key]) if key in phase_rows else ({}, ())
         seconds = sample_table["seconds"][sample_rows[key]] if key in sample_rows else np.array([])
@@ -252,6 +256,7 @@ def read_run(name, group):
                                 phases, timed, seconds, run,
                                 timeline=timelines.get(key, {}),
                                 device_timeline=of_devices.get(key, {})))
+        run.points[-1].energy = energy.get(identity_of(key), [])
         leave_out_unused(run.points[-1])
         if key in file_rows:
             run.points[-1].files = files_of(file_table, file_rows[key])
