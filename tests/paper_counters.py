@@ -88,7 +88,7 @@ def counted(tessera, case, launch):
     if workload == "transpose":  # the ladder's probes, two of whose steps transpose nothing
         workload, kernel, n, options = "memory", f"cuda_transpose_{kernel[5:]}", n * n, []
     size = {"memory": ["--size", str(4 * n), "--no-simulation"],
-            "stencil": ["--shape", f"{n},{n}", "--steps", "1"]}.get(workload, ["--n", str(n)])
+            "stencil": ["--shape", f"{n}x{n}", "--steps", "1"]}.get(workload, ["--n", str(n)])
     program = [tessera, workload, "--kernel", kernel, *size, *options, "--repetitions", "1",
                "--warmups", "1"]
     output = lines_of(["ncu", "--csv", "--page", "raw", "--print-units", "base",

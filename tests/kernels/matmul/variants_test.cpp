@@ -157,10 +157,11 @@ TYPED_TEST(Variants, OfTheDeviceMultiplyWhatItDoesNotHold) {
   };
   std::vector<Shape3> odd{{1, 1, 1}, {97, 101, 103}, {300, 20, 7}, {30, 30, 1000}, {20, 24, 0}};
   for (int more = 0; more < 4; ++more) odd.push_back({draw(250), draw(250), draw(400)});
+  constexpr index_t wide = std::max<index_t>(1, sizeof(TypeParam) / sizeof(double));
   for (const Variant& variant : usable<TypeParam>()) {
     if (variant.space == Space::host) continue;
     for (const Shape3 s : odd) {
-      for (const index_t memory : {30'000, 150'000}) {
+      for (const index_t memory : {wide * 30'000, wide * 150'000}) {
         const Tuning tuning{.device_memory = memory};
         check<TypeParam>(variant, s, TypeParam{1}, TypeParam{0}, Matrix<TypeParam>::random, tuning);
         check<TypeParam>(variant, s, TypeParam{-0.5}, TypeParam{2}, Matrix<TypeParam>::random,
