@@ -1,4 +1,4 @@
-"""Energy of the points, by domain: joules of a repetition, watts, share of idle, joules per work."""
+"""Energy of the points, by domain: joules of a repetition, watts, share of idle, joules a work."""
 import math
 import re
 
