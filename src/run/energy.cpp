@@ -34,6 +34,12 @@ Setup& setup() {
 /// The shortest update of any counter: what is too short for it is too short for all.
 constexpr double shortest_update = 1e-3;
 
+/// Returns the seconds that `windows` windows must take together for the same accuracy as one of
+/// ten updates: each begins and ends between two updates, and such errors add up by their squares.
+double needed_seconds(std::size_t windows, double update) {
+  return 10 * update * std::sqrt(static_cast<double>(windows));
+}
+
 /// Sees a power of a counter: the least is the idle power. NaN is ignored.
 void see(const std::string& counter, double watts) {
   if (!(watts >= 0)) return;
@@ -131,8 +137,9 @@ NodesEnergy sum_of(const Energy& energy) {
   for (const DomainEnergy& one : energy) {
     if (one.domain == "platform") continue;
     const DomainEnergy::Total total = one.total();
-    const bool is_long = one.can_measure(total.seconds);
-    if (!is_long) sum.needed = human_seconds(10 * one.update);
+    const double needed = needed_seconds(one.seconds.size(), one.update);
+    const bool is_long = total.seconds >= needed;
+    if (!is_long) sum.needed = human_seconds(needed);
     sum.joules += is_long ? total.joules / static_cast<double>(one.joules.size()) : NAN;
     sum.watts += is_long ? total.watts() : NAN;
     idle += one.idle_watts;
@@ -188,7 +195,7 @@ void EnergyReading::measure_idle() {
   if (!meter_) return;
   const auto [joules, seconds] = meter_->take();
   for (std::size_t c = 0; c < joules.size(); ++c)
-    if (seconds >= 10 * meter_->counters()[c]->update)
+    if (seconds >= needed_seconds(1, meter_->counters()[c]->update))
       see(meter_->counters()[c]->id, joules[c] / seconds);
 }
 
@@ -202,7 +209,7 @@ std::string EnergyReading::text() const {
       joules += windows.joules[c];
       seconds += windows.seconds;
     }
-    if (seconds >= 10 * counter.update) see(counter.id, joules / seconds);
+    if (seconds >= needed_seconds(kept_.size(), counter.update)) see(counter.id, joules / seconds);
     lines +=
         fmt::format("{}\t{}\t{}\t{}\t{}\t{}", counter.domain, mpi::host_name() + " " + counter.id,
                     counter.source, counter.missing, counter.update, least_watts(counter.id));
@@ -217,7 +224,7 @@ Energy EnergyReading::result(const mpi::Communicator& comm, const std::vector<do
   if (!setup().is_read) return {};
   double sum = 0;
   for (const double one : seconds) sum += one;
-  if (sum >= 10 * shortest_update && !setup().knows_idle) {
+  if (sum >= needed_seconds(seconds.size(), shortest_update) && !setup().knows_idle) {
     measure_idle();
     setup().knows_idle = true;
   }
@@ -240,12 +247,11 @@ std::string energy_missing() {
 std::vector<io::Row> energy_rows(const std::string& point, const Energy& energy) {
   std::vector<io::Row> rows;
   for (const DomainEnergy& one : energy) {
-    const auto add_row = [&](index_t repetition, double joules, double seconds, double window) {
-      const bool is_long = one.can_measure(window);
+    const double needed = needed_seconds(one.seconds.size(), one.update);
+    const auto add_row = [&](index_t repetition, double joules, double seconds, bool is_long) {
       const double watts = is_long ? joules / seconds : NAN;
       const std::string reason =
-          is_long ? one.reason
-                  : fmt::format("too short: {} is needed", human_seconds(10 * one.update));
+          is_long ? one.reason : fmt::format("too short: {} is needed", human_seconds(needed));
       rows.push_back({{"point", point, ""},
                       {"repetition", repetition, ""},
                       {"domain", one.domain, ""},
@@ -260,10 +266,10 @@ std::vector<io::Row> energy_rows(const std::string& point, const Energy& energy)
     };
     const auto count = static_cast<double>(one.joules.size());
     const DomainEnergy::Total total = one.total();
-    add_row(-1, total.joules / count, total.seconds / count, total.seconds);
+    add_row(-1, total.joules / count, total.seconds / count, total.seconds >= needed);
     for (std::size_t r = 0; r < one.joules.size(); ++r)
       if (one.can_measure(one.seconds[r]))
-        add_row(static_cast<index_t>(r), one.joules[r], one.seconds[r], one.seconds[r]);
+        add_row(static_cast<index_t>(r), one.joules[r], one.seconds[r], true);
   }
   return rows;
 }

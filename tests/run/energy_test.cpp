@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "machine/environment.hpp"
 #include "mpi/runtime.hpp"
@@ -29,7 +30,7 @@ struct EnergyReadingTest : ::testing::Test {
     world.barrier();
     if (world.is_root()) fs::remove_all(root);
   }
-  /// Sets the counter of a zone when all ranks have arrived, and before any goes on.
+  /// Sets the counter of a zone when all ranks have arrived, before any continues.
   void set(const std::string& zone, std::uint64_t microjoules) const {
     world.barrier();
     if (world.is_root()) std::ofstream(root + "/" + zone + "/energy_uj") << microjoules << '\n';
@@ -198,7 +199,18 @@ TEST(EnergyRows, AreRepetitionsLongEnoughAndTheirMean) {
   EXPECT_EQ(rows[2][1].value, io::Value(index_t{2}));
   EXPECT_TRUE(std::isnan(real(rows[3], "joules")));
   EXPECT_TRUE(std::isnan(real(rows[3], "idle_share")));
-  EXPECT_EQ(rows[3].back().value, io::Value("too short: 1 s is needed"));
+  EXPECT_EQ(rows[3].back().value, io::Value("too short: 1.73 s is needed"));
+}
+
+TEST(EnergyRows, HaveManyShortWindowsIfTheirRoundingAveragesOut) {
+  for (const auto& [count, is_long] : {std::pair(100, false), std::pair(400, true)}) {
+    const auto windows = static_cast<std::size_t>(count);  // 60 and 240 ms of 100 and 200 needed
+    const std::vector<io::Row> rows =
+        energy_rows("p", {made("package", 0.001, std::vector<double>(windows, 0.1),
+                               std::vector<double>(windows, 0.0006))});
+    ASSERT_EQ(rows.size(), 1U) << "no window is long enough alone";
+    EXPECT_EQ(std::isnan(real(rows[0], "joules")), !is_long);
+  }
 }
 
 TEST(NodesEnergy, IsOfPackagesMemoriesAndGpus) {
@@ -214,7 +226,7 @@ TEST(NodesEnergy, IsOfPackagesMemoriesAndGpus) {
   EXPECT_TRUE(std::isnan(sum_of({}).idle_share));
   const NodesEnergy too_short = sum_of({parts[0], made("gpu", 0.1, {3, 1}, {0.02, 0.02})});
   EXPECT_TRUE(std::isnan(too_short.joules));
-  EXPECT_EQ(too_short.needed, "1 s");
+  EXPECT_EQ(too_short.needed, "1.41 s");
 }
 
 }  // namespace
