@@ -8,7 +8,7 @@
 #include "base/index.hpp"
 #include "machine/cuda.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 
 /// Device memory between sentinels, initialised with values that no test expects.
 template <class T>
@@ -53,4 +53,4 @@ class Guarded {
   machine::cuda::DeviceBuffer<T> device_;
 };
 
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort

@@ -9,7 +9,7 @@
 
 #include "kernels/sort/inputs.hpp"
 
-namespace tessera::sort {
+namespace tessera::inline v1::sort {
 namespace {
 
 constexpr std::uint64_t key_seed = 7;
@@ -39,4 +39,4 @@ std::vector<T> specials() {
 }
 
 }  // namespace
-}  // namespace tessera::sort
+}  // namespace tessera::inline v1::sort
