@@ -90,7 +90,8 @@ TEST_F(WrongCalls, OfProductsNameTheMatrix) {
   const dist::matmul::Product<double> right{.a = a, .b = b, .c = c};
   expect_named("threads", [&] { multiply(right, {.threads = 0}); });
   expect_named("panel", [&] { multiply(right, {.panel = 0}); });
-  expect_named("rounds", [&] { multiply(right, {.rounds = 3}); });
+  expect_named("rounds", [&] { multiply(right, {.rounds = 0}); });
+  expect_named("held_price", [&] { multiply(right, {.rounds = 2, .held_price = 0}); });
   expect_named("slices", [&] { multiply(right, {.slices = -1}); });
   expect_named("grid", [&] { multiply(right, {.grid = {7, 5}}); });
   expect_named("weights", [&] { multiply(right, {.weights = std::vector<double>(9, 1.0)}); });

@@ -16,18 +16,15 @@ std::vector<Forecast> forecast(const ForecastRequest& request, const Method& met
 
 std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method,
                                const ProductPlan& planned) {
-  std::vector<Forecast> result;
-  for (index_t rank = 0; rank < request.ranks; ++rank)
-    result.push_back(info(method.algorithm).forecast(request, method, planned, rank));
-  return result;
+  return info(method.algorithm).forecast(request, method, planned);
 }
 
 ProductPlan plan_product(const ForecastRequest& request, const Method& method) {
   ProductPlan planned;
   if (info(method.algorithm).uses.plans) {
-    HomesAndPlans both = homes_and_plans(request, method);
+    HomesAndPlan both = homes_and_plan(request, method);
     planned.homes = std::move(both.homes);
-    planned.plans = std::move(both.plans);
+    planned.plans = in_rounds(std::move(both.plan), rounds_of(method));
   } else {
     planned.homes = homes_of(request, method);
   }

@@ -21,7 +21,7 @@ std::vector<double> weights_of(const ForecastRequest& q, const Method& method) {
 }
 
 bool lives_inside(const ForecastRequest& q, const Method& method) {
-  return q.inside && info(method.algorithm).uses.plans && method.rounds <= 1 && !q.seen.any();
+  return q.inside && info(method.algorithm).uses.plans && !q.seen.any();
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ Leaves leaves_of(const ForecastRequest& q) {
 }
 
 Homes homes_of(const ForecastRequest& q, const Method& method) {
-  if (lives_inside(q, method)) return homes_and_plans(q, method).homes;
+  if (lives_inside(q, method)) return homes_and_plan(q, method).homes;
   Homes homes = homes_in_rows({q.m, q.n, leaves_of(q)}, q.op_a, q.op_b, q.ranks);
   homes.seen = q.seen;
   return homes;
@@ -42,20 +42,16 @@ bool grows_in_c(const Plan& plan, const Homes& homes) {
   return grows_at_home(plan, homes.c) || (homes.seen.c && !splits_k(plan));
 }
 
-HomesAndPlans homes_and_plans(const ForecastRequest& q, const Method& method) {
+HomesAndPlan homes_and_plan(const ForecastRequest& q, const Method& method) {
   const Shape shape{q.m, q.n, leaves_of(q)};
   const Speeds speeds{weights_of(q, method), method.flops_per_word};
-  HomesAndPlans both{homes_in_rows(shape, q.op_a, q.op_b, q.ranks), {}};
+  HomesAndPlan both{homes_in_rows(shape, q.op_a, q.op_b, q.ranks), {}};
   both.homes.seen = q.seen;
-  if (method.rounds > 1) {
-    both.plans = choose_plans(shape, q.op_a, q.op_b, both.homes, speeds.weights,
-                              speeds.flops_per_word, method.rounds);
-    return both;
-  }
-  Plan recursive =
-      recursive_plan(shape, q.ranks, speeds.weights, prices_of(both.homes, speeds.flops_per_word));
-  if (lives_inside(q, method)) both.homes = choose_homes(recursive, q.op_a, q.op_b, speeds);
-  both.plans = {choose_plan(std::move(recursive), q.op_a, q.op_b, both.homes, speeds)};
+  const Prices prices = prices_of(both.homes, speeds.flops_per_word, rounds_of(method));
+  Plan recursive = recursive_plan(shape, q.ranks, speeds.weights, prices);
+  if (lives_inside(q, method))
+    both.homes = choose_homes(recursive, q.op_a, q.op_b, speeds, prices.held);
+  both.plan = choose_plan(std::move(recursive), q.op_a, q.op_b, both.homes, speeds);
   return both;
 }
 

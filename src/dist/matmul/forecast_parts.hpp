@@ -9,12 +9,12 @@ namespace tessera::inline v1::dist::matmul {
 
 [[nodiscard]] Leaves leaves_of(const ForecastRequest& q);
 [[nodiscard]] bool grows_in_c(const Plan& plan, const Homes& homes);
-/// Homes and the recursive plans of all rounds, from one search a round.
-struct HomesAndPlans {
+/// Homes and the recursive plan, which the method's rounds divide, from one search.
+struct HomesAndPlan {
   Homes homes;
-  std::vector<Plan> plans;
+  Plan plan;
 };
-[[nodiscard]] HomesAndPlans homes_and_plans(const ForecastRequest& q, const Method& method);
+[[nodiscard]] HomesAndPlan homes_and_plan(const ForecastRequest& q, const Method& method);
 
 /// Adds the cost of one redistribution to a rank's forecast: bytes in and out, messages. Returns
 /// the bytes of the buffers of non-contiguous pieces during it.
@@ -37,9 +37,31 @@ struct Local {
 /// with beta needs.
 [[nodiscard]] index_t home_bytes(const ForecastRequest& q, const Homes& homes, index_t rank);
 
+/// Forecasts of a recursive product, rank by rank. The arguments must outlive it.
+class RecursiveForecast {
+ public:
+  struct OneRound;
+
+  RecursiveForecast(const ForecastRequest& request, const Method& method,
+                    const ProductPlan& planned);
+  RecursiveForecast(const RecursiveForecast&) = delete;
+  RecursiveForecast& operator=(const RecursiveForecast&) = delete;
+  ~RecursiveForecast();
+  /// Returns a rank's memory, traffic and arithmetic.
+  [[nodiscard]] Forecast of(index_t rank) const;
+  [[nodiscard]] ExchangeTime exchange(const mpi::Network& network) const;
+
+ private:
+  const ForecastRequest& request_;
+  const Method& method_;
+  const ProductPlan& planned_;
+  std::vector<OneRound> rounds_;
+};
+
 /// Forecasts the recursive algorithm (AlgorithmInfo).
-[[nodiscard]] Forecast recursive_forecast(const ForecastRequest& q, const Method& method,
-                                          const ProductPlan& planned, index_t rank);
+[[nodiscard]] std::vector<Forecast> recursive_forecast(const ForecastRequest& q,
+                                                       const Method& method,
+                                                       const ProductPlan& planned);
 [[nodiscard]] ExchangeTime recursive_exchange(const ForecastRequest& q, const Method& method,
                                               const ProductPlan& planned,
                                               const mpi::Network& network);

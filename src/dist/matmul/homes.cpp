@@ -18,7 +18,9 @@ using layout::Range;
 /// cut off from their ranks.
 class Cutter {
  public:
-  Cutter(const MatrixLayout& need, const std::vector<double>& sizes) : need_(need), sizes_(sizes) {}
+  /// `alike`: the only side to cut among ranks of equal need; nullptr: either.
+  Cutter(const MatrixLayout& need, const std::vector<double>& sizes, Range Box::*alike)
+      : need_(need), sizes_(sizes), alike_(alike) {}
 
   void cut(const Box& box, std::vector<index_t> ranks, std::vector<Box>& home) const {
     if (ranks.size() == 1) {
@@ -26,9 +28,10 @@ class Cutter {
       return;
     }
     Halves best;
-    consider(box, ranks, &Box::rows,
-             best);  // first: whole rows are contiguous in memory and in files
-    consider(box, ranks, &Box::cols, best);
+    for (const Side side : {&Box::rows, &Box::cols}) {  // whole rows are contiguous in memory
+      if (alike_ == nullptr || alike_ == side || !all_alike(ranks))
+        consider(box, ranks, side, best);
+    }
     const auto middle = best.ranks.begin() + best.of_first;
     cut(best.first, {best.ranks.begin(), middle}, home);
     cut(best.second, {middle, best.ranks.end()}, home);
@@ -44,6 +47,10 @@ class Cutter {
   using Side = Range Box::*;
 
   [[nodiscard]] const Box& need(index_t rank) const { return need_.of(rank); }
+  [[nodiscard]] bool all_alike(const std::vector<index_t>& ranks) const {
+    return std::all_of(ranks.begin(), ranks.end(),
+                       [&](index_t rank) { return need(rank) == need(ranks.front()); });
+  }
 
   /// Sorts the ranks by the midpoint of their need and tries the cuts; for many ranks only the
   /// nearly even ones.
@@ -90,14 +97,25 @@ class Cutter {
 
   const MatrixLayout& need_;
   const std::vector<double>& sizes_;
+  Side alike_;
 };
+
+MatrixLayout home_inside(const MatrixLayout& need, const std::vector<double>& sizes,
+                         Range Box::*alike) {
+  MatrixLayout home{need.rows, need.cols, std::vector<Box>(need.boxes.size())};
+  std::vector<index_t> ranks(need.boxes.size());
+  std::iota(ranks.begin(), ranks.end(), index_t{0});
+  Cutter(need, sizes, alike).cut({{0, need.rows}, {0, need.cols}}, ranks, home.boxes);
+  return home;
+}
 
 /// Iterative balance of the homes: moves elements of a rank's home from c to the operands, and
 /// between the operands.
 class Tilt {
  public:
-  Tilt(const Plan& plan, Op op_a, Op op_b)
+  Tilt(const Plan& plan, Op op_a, Op op_b, std::optional<Held> held)
       : plan_(plan),
+        held_(held),
         op_a_(op_a),
         op_b_(op_b),
         a_(a_layout(plan, op_a)),
@@ -122,7 +140,8 @@ class Tilt {
       of_b.push_back(both - shift);
       of_c.push_back(1 - more_[r] / result_);
     }
-    return {home_inside(a_, of_a), home_inside(b_, of_b), home_inside(c_, of_c)};
+    return {home_inside(a_, of_a, side_of_a()), home_inside(b_, of_b, side_of_b()),
+            home_inside(c_, of_c, side_of_c())};
   }
 
   /// Shifts towards equal elements in and out on every rank, and among the operands towards the one
@@ -160,7 +179,23 @@ class Tilt {
  private:
   static constexpr double most = 0.95;  // of a share
 
+  // Rounds have parts of n, or of m: homes are cut along the other sides, so that all ranks send
+  // and sum in every round.
+  [[nodiscard]] Range Box::*side_of_a() const {
+    if (held_ != Held::b) return nullptr;
+    return turns(op_a_) ? &Box::rows : &Box::cols;
+  }
+  [[nodiscard]] Range Box::*side_of_b() const {
+    if (held_ != Held::a) return nullptr;
+    return turns(op_b_) ? &Box::cols : &Box::rows;
+  }
+  [[nodiscard]] Range Box::*side_of_c() const {
+    if (!held_) return nullptr;
+    return held_ == Held::a ? &Box::rows : &Box::cols;
+  }
+
   const Plan& plan_;
+  std::optional<Held> held_;
   Op op_a_, op_b_;
   MatrixLayout a_, b_, c_;
   std::vector<double> more_;  // elements of both operands
@@ -177,11 +212,7 @@ Homes homes_in_rows(const Shape& shape, Op op_a, Op op_b, index_t ranks) {
 }
 
 MatrixLayout home_inside(const MatrixLayout& need, const std::vector<double>& sizes) {
-  MatrixLayout home{need.rows, need.cols, std::vector<Box>(need.boxes.size())};
-  std::vector<index_t> ranks(need.boxes.size());
-  std::iota(ranks.begin(), ranks.end(), index_t{0});
-  Cutter(need, sizes).cut({{0, need.rows}, {0, need.cols}}, ranks, home.boxes);
-  return home;
+  return home_inside(need, sizes, nullptr);
 }
 
 std::vector<HomeTraffic> traffic(const Plan& plan, Op op_a, Op op_b, const Homes& homes) {
@@ -203,14 +234,14 @@ std::vector<HomeTraffic> traffic(const Plan& plan, Op op_a, Op op_b, const Homes
   return all;
 }
 
-Homes homes_inside(const Plan& plan, Op op_a, Op op_b) {
+Homes homes_inside(const Plan& plan, Op op_a, Op op_b, std::optional<Held> held) {
   constexpr std::size_t most_evened = 256,
                         many = 64;  // ranks: every step visits every pair
   const bool few = plan.cuboids.size() <= many;
   const int steps = few ? 40 : 12;  // 9 ms at 61 ranks, 8 at 127
   const double towards =
       few ? 0.4 : 0.2;  // .2 converges to more words for 13 ranks, .4 oscillates for 127
-  Tilt tilt(plan, op_a, op_b);
+  Tilt tilt(plan, op_a, op_b, held);
   Homes best = tilt.homes();
   if (plan.cuboids.size() > most_evened) return best;
   double least = std::numeric_limits<double>::max();
@@ -234,12 +265,13 @@ Homes homes_inside(const Plan& plan, Op op_a, Op op_b) {
   return best;
 }
 
-Homes choose_homes(const Plan& plan, Op op_a, Op op_b, const Speeds& speeds) {
+Homes choose_homes(const Plan& plan, Op op_a, Op op_b, const Speeds& speeds,
+                   std::optional<Held> held) {
   const Shape& shape = plan.shape;
   const auto ranks = static_cast<index_t>(plan.cuboids.size());
   Homes rows = homes_in_rows(shape, op_a, op_b, ranks);
   if (ranks == 1 || shape.m == 0 || shape.n == 0 || shape.k() == 0) return rows;
-  Homes inside = homes_inside(plan, op_a, op_b);
+  Homes inside = homes_inside(plan, op_a, op_b, held);
   const double at_home = worst_cost(home_plan(shape, rows.c), op_a, op_b, rows, speeds);
   return at_home <= worst_cost(plan, op_a, op_b, inside, speeds) ? rows : inside;
 }

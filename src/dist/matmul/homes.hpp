@@ -17,12 +17,14 @@ namespace tessera::inline v1::dist::matmul {
 
 /// Returns homes within the boxes of the plan's ranks. All ranks have equally many elements at
 /// home, but more of the operands and fewer of c, or the reverse, to balance what the worst rank
-/// receives or sends.
-[[nodiscard]] Homes homes_inside(const Plan& plan, Op op_a, Op op_b);
+/// receives or sends. held: the operand that rounds of the plan hold, so that homes serve all of
+/// them alike.
+[[nodiscard]] Homes homes_inside(const Plan& plan, Op op_a, Op op_b, std::optional<Held> held = {});
 
 /// Returns the homes of a recursive plan that was made for homes which no other rank sees, or row
 /// blocks if computing c at home in them takes the worst rank less time.
-[[nodiscard]] Homes choose_homes(const Plan& recursive, Op op_a, Op op_b, const Speeds& speeds);
+[[nodiscard]] Homes choose_homes(const Plan& recursive, Op op_a, Op op_b, const Speeds& speeds,
+                                 std::optional<Held> held = {});
 
 /// Elements that a rank receives and sends.
 struct HomeTraffic {

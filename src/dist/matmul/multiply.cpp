@@ -75,8 +75,9 @@ void require_method(const mpi::Communicator& comm, const Method& method) {
   at_least_one("threads", method.threads);
   at_least_one("panel", method.panel);
   at_least_one("slices", method.slices);
-  require_argument(method.rounds >= 1 && (method.rounds & (method.rounds - 1)) == 0, "rounds",
-                   [&] { return fmt::format("is {}: must be a power of two", method.rounds); });
+  at_least_one("rounds", method.rounds);
+  require_argument(method.held_price > 0, "held_price",
+                   [&] { return fmt::format("is {}: must be above 0", method.held_price); });
   require_argument(method.grid.rows == 0 || (method.grid.rows > 0 && method.grid.cols > 0 &&
                                              method.grid.size() == comm.size()),
                    "grid", [&] {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <complex>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -52,7 +53,9 @@ struct Method {
   layout::ProcessGrid grid = {0, 0};  ///< rows == 0: the nearest to square
   index_t panel = 1024;               ///< panel width along k, rounded to whole chunks
   std::vector<double> weights = {};   ///< of plans: relative speed of each rank; empty: equal
-  index_t rounds = 1;  ///< of plans: consecutive boxes of c, to save memory; a power of two
+  index_t rounds = 1;                 ///< of plans: consecutive parts of c, to save memory
+  Held held = Held::a;    ///< of plans in rounds: the operand that is received once and kept
+  double held_price = 1;  ///< of plans in rounds: more than 1 for less of it, hence less memory
   index_t slices =
       1;  ///< of plans: parts of k, each fetched during the arithmetic of the previous one
   double flops_per_word =
@@ -96,6 +99,11 @@ void multiply(const mpi::Communicator& comm, const Product<T>& product, const Me
            method, phases);
 }
 
+/// Returns the method's rounds.
+[[nodiscard]] inline Rounds rounds_of(const Method& method) {
+  return {method.rounds, method.held, method.held_price};
+}
+
 /// Memory, traffic and arithmetic of one rank.
 struct Forecast {
   double flops = 0;
@@ -134,6 +142,13 @@ struct ProductPlan {
 };
 /// Plans a product, with one search a round if its algorithm uses plans.
 [[nodiscard]] ProductPlan plan_product(const ForecastRequest& request, const Method& method);
+/// Whether a rank has the memory of a forecast.
+using FitsRank = std::function<bool(const Forecast&)>;
+/// Plans a product in rounds that fit on every rank, with about the fewest words received, and sets
+/// the method's rounds and slices. Returns no forecasts, and leaves the method, if nothing fits.
+/// Precondition: the algorithm uses plans.
+[[nodiscard]] ProductPlan plan_in_rounds(const ForecastRequest& request, Method& method,
+                                         const FitsRank& fits);
 /// Returns the forecasts of the same homes and plans for a method with another number of slices.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method,
                                              const ProductPlan& planned);
@@ -187,9 +202,9 @@ struct AlgorithmInfo {
   std::tuple<MultiplyFunction<float>, MultiplyFunction<double>, MultiplyFunction<Complex<float>>,
              MultiplyFunction<Complex<double>>>
       multiply;
-  /// Returns the memory, traffic and arithmetic of a rank, for any number of ranks.
-  Forecast (*forecast)(const ForecastRequest& request, const Method& method,
-                       const ProductPlan& planned, index_t rank);
+  /// Returns the memory, traffic and arithmetic of every rank, for any number of ranks.
+  std::vector<Forecast> (*forecast)(const ForecastRequest& request, const Method& method,
+                                    const ProductPlan& planned);
   /// Returns the time of the messages.
   ExchangeTime (*exchange)(const ForecastRequest& request, const Method& method,
                            const ProductPlan& planned, const mpi::Network& network);

@@ -113,8 +113,15 @@ MatrixLayout c_start_layout(const Plan& plan) {
   });
 }
 
-Prices prices_of(const Homes& homes, double flops_per_word) {
-  return {.flops_per_word = flops_per_word, .operand = homes.seen.all() ? 0.25 : 1};
+Prices prices_of(const Homes& homes, double flops_per_word, const Rounds& rounds) {
+  const double seen = homes.seen.all() ? 0.25 : 1;
+  Prices prices{.flops_per_word = flops_per_word, .a = seen, .b = seen};
+  if (rounds.count > 1) {
+    (rounds.held == Held::a ? prices.a : prices.b) *= rounds.price;
+    prices.flops_per_word /= rounds.price;  // keeps the balance as important as words
+    prices.held = rounds.held;
+  }
+  return prices;
 }
 
 index_t moved_elements(const Plan& plan, Op op_a, Op op_b, const Homes& homes, index_t rank) {
@@ -167,41 +174,53 @@ Plan choose_plan(Plan recursive, Op op_a, Op op_b, const Homes& homes, const Spe
 
 namespace {
 
-/// Bisects a box recursively along its longer side.
-void halve(const Box& box, index_t parts, std::vector<Box>& out) {
-  if (parts <= 1) return out.push_back(box);
-  Box first = box, second = box;
-  const bool rows = box.rows.size() >= box.cols.size();
-  const layout::Range side = rows ? box.rows : box.cols;
-  const index_t at =
-      std::min(side.end, side.begin + round_up(ceil_div(side.size(), 2), cut_granule));
-  (rows ? first.rows : first.cols).end = (rows ? second.rows : second.cols).begin = at;
-  halve(first, parts / 2, out);
-  halve(second, parts / 2, out);
+/// Returns the part of a range: all but the last have whole granules.
+Range part_of(Range range, index_t part, index_t parts) {
+  const auto at = [&](index_t i) {
+    return i == parts
+               ? range.end
+               : std::min(range.end, range.begin + round_up(range.size() * i / parts, cut_granule));
+  };
+  return {at(part), at(part + 1)};
 }
 
 }  // namespace
 
-std::vector<Plan> choose_plans(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
-                               const std::vector<double>& weights, double flops_per_word,
-                               index_t rounds) {
-  if (rounds <= 1) return {choose_plan(shape, op_a, op_b, homes, {weights, flops_per_word})};
-  std::vector<Box> boxes;
-  halve({{0, shape.m}, {0, shape.n}}, rounds, boxes);
+std::vector<Plan> in_rounds(Plan plan, const Rounds& rounds) {
+  if (rounds.count <= 1) return {std::move(plan)};
   std::vector<Plan> plans;
-  for (const Box& box : boxes) {
-    if (box.empty()) continue;
-    Plan plan = recursive_plan({box.rows.size(), box.cols.size(), shape.leaves}, homes.c.ranks(),
-                               weights, prices_of(homes, flops_per_word));
-    plan.shape = shape;
-    for (Cuboid& c : plan.cuboids) {
-      if (c.empty()) continue;
-      c.m = {c.m.begin + box.rows.begin, c.m.end + box.rows.begin};
-      c.n = {c.n.begin + box.cols.begin, c.n.end + box.cols.begin};
+  for (index_t round = 0; round < rounds.count; ++round) {
+    for (Cuboid& c : plans.emplace_back(plan).cuboids) {
+      Range& side = rounds.held == Held::a ? c.n : c.m;
+      side = part_of(side, round, rounds.count);
     }
-    plans.push_back(std::move(plan));
   }
   return plans;
+}
+
+std::vector<Plan> choose_plans(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
+                               const Speeds& speeds, const Rounds& rounds) {
+  const Prices prices = prices_of(homes, speeds.flops_per_word, rounds);
+  return in_rounds(choose_plan(recursive_plan(shape, homes.c.ranks(), speeds.weights, prices), op_a,
+                               op_b, homes, speeds),
+                   rounds);
+}
+
+bool keeps(Held operand, const Plan& round, const Plan& next) {
+  return std::equal(round.cuboids.begin(), round.cuboids.end(), next.cuboids.begin(),
+                    next.cuboids.end(), [&](const Cuboid& x, const Cuboid& y) {
+                      return x.empty() == y.empty() && x.leaves == y.leaves &&
+                             (operand == Held::a ? x.m == y.m : x.n == y.n);
+                    });
+}
+
+MatrixLayout strip_of(const MatrixLayout& need, index_t strip, index_t strips) {
+  MatrixLayout result = need;
+  for (Box& box : result.boxes) {
+    const auto at = [&](index_t i) { return box.rows.begin + box.rows.size() * i / strips; };
+    box.rows = {at(strip), at(strip + 1)};
+  }
+  return result;
 }
 
 bool splits_k(const Plan& plan) {

@@ -2,6 +2,7 @@
 // Assignment of the product's cuboids to ranks: pure arithmetic, the same on every rank, tested
 // without a launcher.
 
+#include <optional>
 #include <vector>
 
 #include "kernels/matmul/gemm.hpp"
@@ -96,11 +97,25 @@ inline constexpr double core_flops_per_word = 80;
 /// Granularity of cuts of m and n: whole vectors, whole cache lines.
 inline constexpr index_t cut_granule = 8;
 
+/// An operand that stays in memory.
+enum class Held { a, b };
+
 /// Relative costs in a plan.
 struct Prices {
   double flops_per_word =
       core_flops_per_word;  ///< arithmetic that takes as long as receiving an element
-  double operand = 1;       ///< of an element of a or b, in words: less if read in shared memory
+  double a = 1;             ///< of an element of a, in words: less if read in shared memory
+  double b = 1;             ///< of an element of b
+  /// For rounds: k is cut last, so that ranks have equal or disjoint boxes of c, and no rank has
+  /// much more of this operand than others.
+  std::optional<Held> held = {};
+};
+
+/// Consecutive parts of a product, to save memory.
+struct Rounds {
+  index_t count = 1;
+  Held held = Held::a;  ///< the operand that stays in memory; the other and c come in parts
+  double price = 1;     ///< of its words when the plan is searched: the more, the less memory
 };
 
 /// Returns the uneven recursive plan (after CARMA, Demmel et al. 2013, with proportional cuts):
@@ -134,7 +149,14 @@ struct Homes {
 };
 
 /// Returns the prices for these homes: reading shared memory costs less than messages.
-[[nodiscard]] Prices prices_of(const Homes& homes, double flops_per_word);
+[[nodiscard]] Prices prices_of(const Homes& homes, double flops_per_word,
+                               const Rounds& rounds = {});
+
+/// Returns the plans of consecutive rounds: each has a part of every rank's box of c, cut along n
+/// if a is held, along m if b is, so that a rank needs all of that operand in every round and a
+/// part of the other in each. Precondition: several rounds are of a plan with Prices::held, whose
+/// ranks have equal or disjoint boxes of c.
+[[nodiscard]] std::vector<Plan> in_rounds(Plan plan, const Rounds& rounds);
 
 /// Returns the number of elements that a rank of the plan receives of operands not at home, and
 /// sends of the result.
@@ -166,12 +188,17 @@ struct Speeds {
 [[nodiscard]] Plan choose_plan(Plan recursive, Op op_a, Op op_b, const Homes& homes,
                                const Speeds& speeds);
 
-/// Returns the plans of `rounds` (a power of two) consecutive rounds: each computes a box of c,
-/// from recursive bisection, with a separate recursive plan. A rank then holds less at a time and
-/// receives more in total. One round: choose_plan.
+/// Returns the rounds of choose_plan().
 [[nodiscard]] std::vector<Plan> choose_plans(const Shape& shape, Op op_a, Op op_b,
-                                             const Homes& homes, const std::vector<double>& weights,
-                                             double flops_per_word, index_t rounds);
+                                             const Homes& homes, const Speeds& speeds,
+                                             const Rounds& rounds);
+
+/// Returns whether every rank needs the same of an operand in both rounds, so that it keeps it.
+[[nodiscard]] bool keeps(Held operand, const Plan& round, const Plan& next);
+
+/// Returns the rows of every rank's box in one of several strips, received one after the other.
+[[nodiscard]] layout::MatrixLayout strip_of(const layout::MatrixLayout& need, index_t strip,
+                                            index_t strips);
 
 /// Returns SUMMA's panels of k, at least one: each within one leaf and one owner's part of a and of
 /// b, at most `width` wide, cut at chunks.

@@ -135,6 +135,10 @@ void combine_nodes(const mpi::Communicator& comm, const Plan& plan,
                    const std::vector<NodeValue<T>>& mine, DistributedMatrix<T>& c,
                    mpi::Phases& phases);
 
+/// Parts in which an operand that stays for several rounds is received: packing buffers are that
+/// much smaller.
+inline constexpr index_t strips_of_kept = 8;
+
 /// One round of the recursive algorithm.
 template <class T>
 struct Round {

@@ -1,7 +1,9 @@
 // The recursive product: executes the plan (after CARMA, Demmel et al. 2013) with one fetch of
-// operands per round, the local product, and the reduction of C if k is split.
+// operands per round, except of those that stay for the next one, the local product, and the
+// reduction of C if k is split.
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -12,6 +14,8 @@
 
 namespace tessera::inline v1::dist::matmul {
 namespace {
+
+using layout::MatrixLayout;
 
 /// Returns the view of c in which this rank can accumulate immediately; empty if it cannot.
 template <class T>
@@ -46,28 +50,66 @@ void meet(const mpi::Communicator& comm, const Product<T>& product) {
   sync();
 }
 
+/// A rank's boxes of the operands during a round; those that the next round needs again stay.
+template <class T>
+struct Operands {
+  Fetched<T> a, b;
+  bool a_stays = false, b_stays = false;
+
+  /// Frees all but those that stay.
+  void release() {
+    if (!a_stays) a = {};
+    if (!b_stays) b = {};
+  }
+};
+
+/// Returns an operand's box on this rank, received in parts so that packing buffers are small.
+template <class T>
+Fetched<T> fetch_in_strips(const mpi::Communicator& comm, const DistributedMatrix<T>& matrix,
+                           const MatrixLayout& need) {
+  if (need == matrix.layout() || matrix.shared()) return fetch(comm, matrix, need);
+  const layout::Box& box = need.of(comm.rank());
+  Fetched<T> result{machine::Buffer<T>(box.area()), {}};
+  const MatrixView<T> all = matrix_view(result.copy.data(), box.rows.size(), box.cols.size());
+  for (index_t strip = 0; strip < strips_of_kept; ++strip) {
+    const MatrixLayout part = strip_of(need, strip, strips_of_kept);
+    const layout::Range rows = part.of(comm.rank()).rows;
+    mpi::redistribute<T>(comm, matrix.layout(), matrix.view(), part,
+                         all.rows_range(rows.begin - box.rows.begin, rows.size()));
+  }
+  result.view = all;
+  return result;
+}
+
 /// Returns the values of this rank's nodes, the first accumulated in `first`; fetches all operands
 /// first.
 template <class T>
-std::vector<NodeValue<T>> compute_at_once(const Round<T>& round, MatrixView<T> first,
+std::vector<NodeValue<T>> compute_at_once(const Round<T>& round, const Plan* next,
+                                          Operands<T>& operands, MatrixView<T> first,
                                           mpi::Phases& phases) {
   const auto& [comm, product, method, plan] = round;
-  Fetched<T> a, b;
   {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::InFlight flight(phases, comm.size());
-    a = fetch(comm, product.a, a_layout(plan, product.op_a));
-    b = fetch(comm, product.b, b_layout(plan, product.op_b));
+    const auto come = [&](Held operand, const DistributedMatrix<T>& matrix,
+                          const MatrixLayout& need, Fetched<T>& here, bool& stays) {
+      const bool is_here = std::exchange(stays, next != nullptr && keeps(operand, plan, *next));
+      if (!is_here) here = stays ? fetch_in_strips(comm, matrix, need) : fetch(comm, matrix, need);
+    };
+    come(Held::a, product.a, a_layout(plan, product.op_a), operands.a, operands.a_stays);
+    come(Held::b, product.b, b_layout(plan, product.op_b), operands.b, operands.b_stays);
   }
   const mpi::PhaseScope scope(phases, "compute");
-  return compute_nodes<T>(
-      {product.alpha, a.view, product.op_a, b.view, product.op_b, product.beta, first}, method,
-      plan, plan.of(comm.rank()), phases);
+  auto values = compute_nodes<T>({product.alpha, operands.a.view, product.op_a, operands.b.view,
+                                  product.op_b, product.beta, first},
+                                 method, plan, plan.of(comm.rank()), phases);
+  operands.release();
+  return values;
 }
 
-/// Executes one round.
+/// Executes one round, for which `operands` may be there from the last one.
 template <class T>
-void follow(const Round<T>& round, mpi::Phases& phases) {
+void follow(const Round<T>& round, const Plan* next, Operands<T>& operands, mpi::Phases& phases) {
   const auto& [comm, product, method, plan] = round;
   const Cuboid& mine = plan.of(comm.rank());
   const auto in_c = place_in_c(plan, mine, product.c);
@@ -85,7 +127,7 @@ void follow(const Round<T>& round, mpi::Phases& phases) {
   }
   const auto slices = slices_of(method, plan, seen_of(product).all());
   const auto values = slices.size() > 1 ? compute_in_slices(round, slices, first, phases)
-                                        : compute_at_once(round, first, phases);
+                                        : compute_at_once(round, next, operands, first, phases);
   const mpi::PhaseScope scope(phases, "exchange");
   if (!in_c) combine_nodes(comm, plan, values, product.c, phases);
 }
@@ -114,7 +156,7 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
     searched =
         choose_plans(shape, product.op_a, product.op_b,
                      {product.a.layout(), product.b.layout(), product.c.layout(), seen_of(product)},
-                     method.weights, method.flops_per_word, method.rounds);
+                     {method.weights, method.flops_per_word}, rounds_of(method));
   const std::vector<Plan>& plans = method.plans ? *method.plans : searched;
   for (const Plan& plan : plans)
     require(plan.shape == shape && static_cast<int>(plan.cuboids.size()) == comm.size(),
@@ -126,8 +168,10 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
   };
   meet_here();
   const Progress progress = progress_of<T>(shape, plans, comm.rank());
-  for (const Plan& plan : plans) {
-    follow(Round<T>{comm, product, method, plan}, phases);
+  Operands<T> operands;
+  for (std::size_t at = 0; at < plans.size(); ++at) {
+    follow(Round<T>{comm, product, method, plans[at]},
+           at + 1 < plans.size() ? &plans[at + 1] : nullptr, operands, phases);
     if (plans.size() > 1)
       machine::give_back_released();  // the next round's buffers have other sizes
   }

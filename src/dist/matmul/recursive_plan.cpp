@@ -2,13 +2,13 @@
 // memoisation. Cost: some 10^4 look-ups at 127 ranks, microseconds to milliseconds.
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "dist/matmul/plan.hpp"
+#include "dist/matmul/plan_search.hpp"
 
 namespace tessera::inline v1::dist::matmul {
 namespace {
@@ -17,100 +17,8 @@ using layout::Range;
 
 constexpr index_t few = 5;             // ranks for which every first group is tried
 constexpr index_t most_searched = 32;  // ranks; beyond, groups are halves
+constexpr double held_slack = 1.25;    // of the best plan's held operand: sides are rounded
 constexpr double as_even = 0.02;       // tolerated load imbalance: cuts of k are often as far off
-
-/// Dimension to cut; k: at a leaf that separates few nodes of the summation tree.
-enum class Cut { none, m, n, k, k_evenly };
-
-/// A range of ranks.
-struct RankRange {
-  index_t first = 0, ranks = 0;
-};
-
-/// The cost of a group: the worst rank's words and arithmetic, and the words of all ranks, which
-/// share the network.
-struct Cost {
-  double worst = 0, words = 0;
-  [[nodiscard]] double of(index_t ranks) const {
-    return worst + words / static_cast<double>(ranks);
-  }
-  friend Cost operator+(const Cost& a, const Cost& b) {
-    return {std::max(a.worst, b.worst), a.words + b.words};
-  }
-};
-
-struct Choice {
-  Cut cut = Cut::none;
-  index_t first_ranks = 0;  // in the first group
-  Cost cost;
-};
-
-/// Memoised choices by part and group, a hash table: a search looks up some 10^4 times at 127
-/// ranks.
-class Known {
- public:
-  struct MemoKey {
-    std::uint64_t part = 0, group = 0;
-    friend bool operator==(const MemoKey&, const MemoKey&) = default;
-  };
-
-  Known() : entries_(1 << 10) {}
-
-  [[nodiscard]] const Choice* find(const MemoKey& key) const {
-    const MemoEntry& entry = entries_[place(key)];
-    return entry.full ? &entry.choice : nullptr;
-  }
-  void add(const MemoKey& key, const Choice& choice) {
-    if (2 * ++count_ > entries_.size()) {
-      std::vector<MemoEntry> old(2 * entries_.size());
-      old.swap(entries_);
-      for (const MemoEntry& entry : old)
-        if (entry.full) entries_[place(entry.key)] = entry;
-    }
-    entries_[place(key)] = {key, choice, true};
-  }
-
- private:
-  struct MemoEntry {
-    MemoKey key;
-    Choice choice;
-    bool full = false;
-  };
-
-  /// Returns the slot of the key, or the slot to insert it.
-  [[nodiscard]] std::size_t place(const MemoKey& key) const {
-    std::uint64_t hash = (key.part ^ (key.group * 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15;
-    hash ^= hash >> 32;
-    const std::size_t mask = entries_.size() - 1;
-    std::size_t at = static_cast<std::size_t>(hash) & mask;
-    while (entries_[at].full && !(entries_[at].key == key)) at = (at + 1) & mask;
-    return at;
-  }
-
-  std::vector<MemoEntry> entries_;
-  std::size_t count_ = 0;
-};
-
-/// A vector of at most `most` values without allocation.
-template <class T, std::size_t most>
-class Few {
- public:
-  void push(const T& value) { values_[size_++] = value; }
-  [[nodiscard]] auto begin() const { return values_.begin(); }
-  [[nodiscard]] auto end() const { return values_.begin() + static_cast<std::ptrdiff_t>(size_); }
-  [[nodiscard]] bool has(const T& value) const { return std::find(begin(), end(), value) != end(); }
-  /// Inserts a value in order, unless present.
-  void insert(const T& value) {
-    if (has(value)) return;
-    std::size_t at = size_++;
-    for (; at > 0 && value < values_[at - 1]; --at) values_[at] = values_[at - 1];
-    values_[at] = value;
-  }
-
- private:
-  std::array<T, most> values_{};
-  std::size_t size_ = 0;
-};
 
 /// Searches the cheapest cuts of a part of the product for a number of ranks; memoises each
 /// distinct part.
@@ -129,9 +37,15 @@ class RecursivePlanner {
     const auto per = [](index_t size) {
       return 1 / static_cast<double>(std::max<index_t>(size, 1));
     };
-    at_home_ = prices.operand * (per(shape.m) + per(shape.n)) + per(shape.k());
+    at_home_ = prices.b * per(shape.m) + prices.a * per(shape.n) + per(shape.k());
     const double products = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
                             static_cast<double>(shape.k());
+    unit_m_ = std::max(1.0, prices.b / prices.a);
+    unit_n_ = std::max(1.0, prices.a / prices.b);
+    if (prices.held) {
+      const double price = held(prices.a, prices.b) / held(prices.b, prices.a);
+      most_held_ = held_slack * std::pow(products / (sums_.back() * price), 2.0 / 3);
+    }
     even_ = (1 + as_even) * 2 * products / (prices.flops_per_word * sums_.back());
   }
 
@@ -182,9 +96,19 @@ class RecursivePlanner {
     const double products = volume_of(part);
     const double most = std::min(products, enough * prices_.flops_per_word * most_weight_ / 2);
     const double words =
-        products *
-        std::max(0.0, 3 * std::cbrt(prices_.operand * prices_.operand / most) - at_home_);
+        products * std::max(0.0, 3 * std::cbrt(prices_.a * prices_.b / most) - at_home_);
     return {arithmetic(products, weight(group)) + words / weight(group), words};
+  }
+
+  /// Returns a's or b's value, of the operand that is held.
+  [[nodiscard]] double held(double a, double b) const { return prices_.held == Held::a ? a : b; }
+  /// Returns the price of what a rank holds beyond the best plan for equal ranks: the rank with the
+  /// most determines how much memory the product takes.
+  [[nodiscard]] double too_much_held(double a, double b) const {
+    const double price = held(prices_.a, prices_.b);
+    if (!prices_.held || price <= held(prices_.b, prices_.a)) return 0;
+    constexpr double much = 8;
+    return much * price * std::max(0.0, held(a, b) - most_held_);
   }
 
   /// Returns the cost of the whole part on the fastest rank. A rank has its share of the product at
@@ -197,10 +121,10 @@ class RecursivePlanner {
     const auto m = static_cast<double>(part.m.size()), n = static_cast<double>(part.n.size());
     const auto k = static_cast<double>(length(part.leaves));
     const auto nodes = static_cast<double>(node_count(part.leaves.begin, part.leaves.end));
-    const double operands =
-        m * k * (1 - share(part.n.size(), shape_.n)) + k * n * (1 - share(part.m.size(), shape_.m));
-    const double words =
-        prices_.operand * operands + m * n * (nodes - share(length(part.leaves), shape_.k()));
+    const double operands = prices_.a * m * k * (1 - share(part.n.size(), shape_.n)) +
+                            prices_.b * k * n * (1 - share(part.m.size(), shape_.m));
+    const double words = operands + m * n * (nodes - share(length(part.leaves), shape_.k())) +
+                         too_much_held(m * k, k * n);
     const double speed = weights_[static_cast<std::size_t>(group.first + fastest(group))];
     return {words + arithmetic(m * n * k, speed), words};
   }
@@ -301,23 +225,34 @@ class RecursivePlanner {
     return sizes;
   }
 
-  /// Returns the dimensions that can be cut and are at least half as long as the longest one, or
-  /// nearly as long for many ranks: a cuboid with a longer side is never part of a plan with few
-  /// words, and excluding such cuts keeps the search short.
+  /// Returns the dimensions that can be cut, with their lengths in units of a cuboid of the fewest
+  /// words, that are at least half as long as the longest one, or nearly as long for many ranks: a
+  /// cuboid with a longer side is never part of a plan with few words, and excluding such cuts
+  /// keeps the search short.
   [[nodiscard]] Few<std::pair<Cut, double>, 4> promising_cuts(const Cuboid& part,
                                                               index_t ranks) const {
-    const bool deep = length(part.leaves) > 8 * std::max(part.m.size(), part.n.size());
-    const std::pair<Cut, index_t> sides[] = {
-        {Cut::m, part.m.size() > cut_granule ? part.m.size() : 0},
-        {Cut::n, part.n.size() > cut_granule ? part.n.size() : 0},
-        {Cut::k, part.leaves.size() > 1 ? length(part.leaves) : 0},
-        {Cut::k_evenly, deep ? length(part.leaves) : 0}};
-    index_t longest = 1;
+    const bool fixed = prices_.held && part.leaves.size() < shape_.leaves.count();
+    const auto side_of = [&](index_t size, double unit) {
+      return size > cut_granule && !fixed ? static_cast<double>(size) / unit : 0;
+    };
+    const index_t k = length(part.leaves);
+    const bool deep = k > 8 * std::max(part.m.size(), part.n.size());
+    const std::pair<Cut, double> sides[] = {
+        {Cut::m, side_of(part.m.size(), unit_m_)},
+        {Cut::n, side_of(part.n.size(), unit_n_)},
+        {Cut::k, static_cast<double>(part.leaves.size() > 1 ? k : 0)},
+        {Cut::k_evenly, static_cast<double>(deep ? k : 0)}};
+    double longest = 1;
     for (const auto& [cut, side] : sides) longest = std::max(longest, side);
+    const double cube =
+        std::cbrt(volume_of(part) / (unit_m_ * unit_n_ * static_cast<double>(ranks)));
+    const auto promises = [&](double side) {  // m and n must be cut while k is longer if k is last
+      return prices_.held ? side >= cube
+                          : 10 * longest <= (ranks <= most_searched ? 20 : 11) * side;
+    };
     Few<std::pair<Cut, double>, 4> result;
     for (const auto& [cut, side] : sides) {
-      if (10 * longest <= (ranks <= most_searched ? 20 : 11) * side)
-        result.push({cut, static_cast<double>(side)});
+      if (promises(side)) result.push({cut, side});
     }
     return result;
   }
@@ -347,7 +282,7 @@ class RecursivePlanner {
     const Known::MemoKey known = key(part, group);
     if (const Choice* found = known_.find(known)) return *found;
     Choice choice = whole_part(part, group);
-    const double volume = volume_of(part);
+    const double volume = volume_of(part) / (unit_m_ * unit_n_);
     for (const auto& [cut, side] : promising_cuts(part, group.ranks)) {
       for (const index_t p1 : group_sizes(group, cut, side, volume)) {
         const auto [of_first, of_second] = split(group, p1);
@@ -371,8 +306,10 @@ class RecursivePlanner {
   Prices prices_;
   bool alike_ = true;
   double most_weight_ = 1;
-  double at_home_ = 0;  // of the operands and c, in words a product
-  double even_ = 0;     // arithmetic that counts as an even share
+  double unit_m_ = 1, unit_n_ = 1;  // sides of a cuboid of the fewest words, for 1 of k
+  double most_held_ = 0;            // elements that a rank should hold at most
+  double at_home_ = 0;              // of the operands and c, in words a product
+  double even_ = 0;                 // arithmetic that counts as an even share
   Known known_;
 };
 

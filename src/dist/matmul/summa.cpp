@@ -150,8 +150,8 @@ GridLayouts layouts_of(const ForecastRequest& q, const Method& method) {
   return layouts_of(grid_of(method, q.ranks, q.m, q.n), {q.m, q.n, leaves_of(q)}, q.op_a, q.op_b);
 }
 
-Forecast forecast(const ForecastRequest& q, const Method& method, const ProductPlan& planned,
-                  index_t rank) {
+Forecast rank_forecast(const ForecastRequest& q, const Method& method, const ProductPlan& planned,
+                       index_t rank) {
   const Leaves leaves = leaves_of(q);
   const Homes& homes = planned.homes;
   const auto [grid, m, n, ka, kb, a, b, c] = layouts_of(q, method);
@@ -267,6 +267,14 @@ ExchangeTime exchange(const ForecastRequest& q, const Method& method, const Prod
   return {.alone = seconds + broadcasts};
 }
 
+std::vector<Forecast> all_forecasts(const ForecastRequest& q, const Method& method,
+                                    const ProductPlan& planned) {
+  std::vector<Forecast> result;
+  for (index_t rank = 0; rank < q.ranks; ++rank)
+    result.push_back(rank_forecast(q, method, planned, rank));
+  return result;
+}
+
 }  // namespace
 
 constinit const AlgorithmInfo summa_info{
@@ -275,7 +283,7 @@ constinit const AlgorithmInfo summa_info{
     .about = "panels broadcast in a 2D grid (SUMMA, van de Geijn and Watts 1997)",
     .uses = {.grid = true, .panel = true},
     .multiply = {summa<float>, summa<double>, summa<Complex<float>>, summa<Complex<double>>},
-    .forecast = forecast,
+    .forecast = all_forecasts,
     .exchange = exchange};
 
 }  // namespace tessera::inline v1::dist::matmul

@@ -7,6 +7,7 @@
 #include "base/lines.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
+#include "dist/matmul/words_bound.hpp"
 #include "kernels/matmul/pieces.hpp"
 #include "kernels/matmul/variants.hpp"
 #include "machine/gpu.hpp"
@@ -64,6 +65,19 @@ void print_pieces(const Problem& problem) {
       human_bytes(pieces.device_bytes()), pieces.products(), pieces.m, pieces.n, pieces.k,
       pieces.tiles_k() > 1 ? " (k is split)" : "", human_bytes(pieces.sent_bytes),
       human_bytes(pieces.brought_bytes));
+}
+
+/// Prints how near the messages are to the lower bound for --memory.
+void print_least(const Problem& problem, index_t received_bytes) {
+  const auto& q = problem.shape;
+  const index_t memory = problem.allowance.limit - problem.allowance.program;
+  if (received_bytes == 0 || memory <= 0) return;
+  const auto bytes = static_cast<double>(q.element_bytes);
+  const double least = bytes * dist::matmul::least_words(
+                                   {q.m, q.n, q.k, q.ranks, static_cast<double>(memory) / bytes});
+  print_filled("the lower bound in {} of memory: {} on average; the plan receives {:.2f} of that",
+               human_bytes(memory), human_bytes(static_cast<index_t>(least)),
+               static_cast<double>(received_bytes) / least);
 }
 
 }  // namespace
@@ -151,7 +165,9 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
   if (problem.gpus != nullptr)
     print_filled("operands and result stay on the GPUs; exchange: {}", problem.gpus->text());
   if (problem.method.rounds > 1)
-    print_filled("in {} rounds, a box of C each, to fit in memory", problem.method.rounds);
+    print_filled("in {} rounds, a part of {} and C each, to fit in memory; {} stays",
+                 problem.method.rounds, problem.method.held == dist::matmul::Held::a ? "B" : "A",
+                 problem.method.held == dist::matmul::Held::a ? "A" : "B");
   if (problem.method.slices > 1)
     print_filled(
         "k in about {} slices: operands of the next slice are prefetched during each product",
@@ -188,6 +204,7 @@ void print_plan(const Problem& problem, const run::Ceilings& ceilings, index_t r
       human_number(total), human_bytes(all_words / q.ranks), human_bytes(words),
       run::held_text(most, problem.allowance.program),
       slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
+  print_least(problem, all_words / q.ranks);
   const bool through = problem.gpus == nullptr && problem.method.kernel->space == Space::device;
   if (q.ranks == 1 && through) print_pieces(problem);
 }

@@ -124,23 +124,25 @@ bool could_share(const mpi::Communicator& comm, const Problem& problem) {
 /// Returns whether homes may be any boxes: not if files are chunked, since several ranks would read
 /// the same chunks, nor on GPUs, which keep rows.
 bool may_live_anywhere(const Problem& problem, const Inputs& inputs) {
-  if (problem.gpus != nullptr || problem.shape.seen.any()) return false;
+  if (problem.gpus != nullptr) return false;
   return problem.a_chunk.empty() && problem.b_chunk.empty() && !inputs.c;
+}
+
+bool fits_rank(const Problem& problem, const dist::matmul::Forecast& f) {
+  return problem.allowance.holds({f.memory(), f.seen_bytes});
 }
 
 /// Returns whether every rank's part fits its memory.
 bool fits(const Problem& problem) {
   const auto& all = problem.planned.forecasts;
-  return std::all_of(all.begin(), all.end(), [&](const dist::matmul::Forecast& f) {
-    return problem.allowance.holds({f.memory(), f.seen_bytes});
-  });
+  return std::all_of(all.begin(), all.end(),
+                     [&](const dist::matmul::Forecast& f) { return fits_rank(problem, f); });
 }
 
 /// Chooses slices and rounds: slices of k, each fetched during the arithmetic of the previous one,
-/// if messages take long and memory suffices; rounds over boxes of C if memory is insufficient for
+/// if messages take long and memory suffices; rounds over parts of C if memory is insufficient for
 /// all of it. A product that does not fit then is computed out of core or refused.
 void choose_order(index_t wanted_slices, Problem& problem) {
-  constexpr index_t most_rounds = 256;
   Method& method = problem.method;
   auto& q = problem.shape;
   const auto fits_in = [&](index_t slices) {
@@ -154,11 +156,12 @@ void choose_order(index_t wanted_slices, Problem& problem) {
     const index_t pays = q.seen.all() ? method.slices : slices_that_pay(q, method, problem.planned);
     if (fits_in(wanted_slices > 0 && !q.seen.all() ? wanted_slices : pays)) return;
     if (wanted_slices == 0 && fits_in(1)) return;
-    for (method.rounds = 2; method.rounds <= most_rounds; method.rounds *= 2) {
-      problem.planned = plan_product(q, method);
-      if (fits(problem)) return;
+    auto in_rounds = plan_in_rounds(
+        q, method, [&](const dist::matmul::Forecast& f) { return fits_rank(problem, f); });
+    if (!in_rounds.forecasts.empty()) {
+      problem.planned = std::move(in_rounds);
+      return;
     }
-    method.rounds = 1;
   } while (std::exchange(q.seen, {}).any());
   q.seen = shared;
   problem.planned = plan_product(q, method);

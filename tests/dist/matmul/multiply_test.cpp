@@ -155,6 +155,20 @@ TYPED_TEST(Multiply, RoundsGiveTheBitsOfOneRank) {
   }
 }
 
+TYPED_TEST(Multiply, HeldOperandsGiveTheBitsOfOneRank) {
+  const auto comm = mpi::Communicator::world();
+  for (const Held held : {Held::a, Held::b}) {
+    for (const double price : {1.0, 16.0}) {
+      for (const Case& x : cases) {
+        const auto got =
+            run<TypeParam>(comm, x, {.threads = 2, .rounds = 3, .held = held, .held_price = price});
+        same_bits(got.c, one_rank<TypeParam>(x), "price " + std::to_string(price));
+        EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance);
+      }
+    }
+  }
+}
+
 TYPED_TEST(Multiply, SlicesGiveTheBitsOfOneRank) {
   const auto comm = mpi::Communicator::world();
   for (const Case& x : cases) {

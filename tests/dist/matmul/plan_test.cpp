@@ -173,7 +173,7 @@ TEST(ChoosePlans, MakeAllOfCInRoundsForLessMemory) {
   for (const index_t rounds : {1, 2, 8, 32}) {
     double sum = 0;
     for (const Plan& plan :
-         choose_plans(shape_of(m, n, k), Op::none, Op::none, homes, {}, 80, rounds))
+         choose_plans(shape_of(m, n, k), Op::none, Op::none, homes, {}, {.count = rounds}))
       for (const Cuboid& c : plan.cuboids) sum += volume(plan, c);
     EXPECT_EQ(sum, 1000.0 * 1500 * 9000);
     index_t work = 0, sent = 0, received = 0;
@@ -186,6 +186,32 @@ TEST(ChoosePlans, MakeAllOfCInRoundsForLessMemory) {
     EXPECT_EQ(sent, received);
     EXPECT_LT(work, before) << rounds;
     before = work;
+  }
+}
+
+TEST(ChoosePlans, CutTheSideOfTheOperandThatIsNotHeld) {
+  const index_t m = 1003, n = 1501, k = 9001, ranks = 7;
+  const Homes homes = homes_of(m, n, k, ranks);
+  for (const Held held : {Held::a, Held::b}) {
+    for (const double price : {1.0, 3.0, 1000.0}) {
+      const auto plans = choose_plans(shape_of(m, n, k), Op::none, Op::none, homes, {},
+                                      {.count = 3, .held = held, .price = price});
+      ASSERT_EQ(plans.size(), 3u);
+      double sum = 0;
+      for (const Plan& plan : plans) {
+        EXPECT_TRUE(keeps(held, plans[0], plan));
+        for (const Cuboid& c : plan.cuboids) sum += volume(plan, c);
+        for (const Cuboid& x : plan.cuboids) {  // what is summed has the same box on all its ranks
+          for (const Cuboid& y : plan.cuboids) {
+            if (x.empty() || y.empty()) continue;
+            const bool apart = intersect(x.m, y.m).empty() || intersect(x.n, y.n).empty();
+            EXPECT_TRUE(apart || (x.m == y.m && x.n == y.n));
+          }
+        }
+      }
+      EXPECT_EQ(sum, 1003.0 * 1501 * 9001);
+      EXPECT_FALSE(keeps(held == Held::a ? Held::b : Held::a, plans[0], plans[1]));
+    }
   }
 }
 
