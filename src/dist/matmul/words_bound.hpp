@@ -18,8 +18,8 @@ struct WordsProblem {
 /// keep, that is, all that its products take less its share of the matrices. Independent of memory:
 /// Al Daas, Ballard, Grigori, Kumar and Rouse (2022), for all three cases of shapes. Memory of less
 /// than (mnk/P)^(2/3) elements S: 2mnk/(P sqrt(S)) + S (Kwasniewski, Kabic, Besta, VandeVondele,
-/// Solca and Hoefler 2019, theorem 2; constant 2 as in Smith, Lowery, Langou and van de Geijn
-/// 2019).
+/// Solca and Hoefler 2019, for parallel machines; the constant 2 is that of Smith, Lowery, Langou
+/// and van de Geijn 2019 for one memory).
 [[nodiscard]] double least_words(const WordsProblem& problem);
 
 }  // namespace tessera::inline v1::dist::matmul
