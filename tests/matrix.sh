@@ -83,6 +83,18 @@ row_rpm() { # the build machine's libraries are those of the RPM: no other distr
   column run "bash tests/packaging/try.sh build/package/*.rpm"
 }
 
+row_pip() { # the command for a bare machine in apps/manual/python.md
+  environment "Debian 12, pip install ." bookworm
+  column build "apt-get update && sed -n '/^sudo apt-get/,/pip install \.\$/p' \
+    apps/manual/python.md | sed 's/^sudo //' | DEBIAN_FRONTEND=noninteractive bash -e"
+  column run "cd /tmp && ~/tessera-python/bin/python -c '
+import numpy, tessera
+from tessera import DistArray
+a = numpy.arange(9.0).reshape(3, 3)
+assert numpy.array_equal(tessera.matmul(a, a), a @ a)
+assert numpy.array_equal(DistArray.from_numpy(a).transpose().local, a.T)'"
+}
+
 row_image() { # the steps of Containerfile and apptainer.def
   environment "image (Debian 12)" bookworm
   column build "bash jobs/packaging/image.sh"
