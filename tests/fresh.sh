@@ -152,6 +152,10 @@ make_base "$base"
 tar -C "$root" --numeric-owner -xpf "$base"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 echo "127.0.0.1 localhost $(uname -n)" >"$root/etc/hosts"
+if [ -n "${PIP_CERT:-}" ]; then # how pip reaches its packages from here
+  cp -L "$PIP_CERT" "$root/etc/pip.cert"
+  printf '[global]\ncert = /etc/pip.cert\n' >"$root/etc/pip.conf"
+fi
 if [ "$user" != root ]; then
   chroot "$root" useradd --create-home --shell /bin/bash "$user"
   echo "$user ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$user"
