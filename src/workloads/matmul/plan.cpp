@@ -56,8 +56,8 @@ void print_pieces(const Problem& problem) {
                                               q.op_b,    q.element_bytes,
                                               q.reads_c, rounded_bytes(tuning, q.element_bytes)};
   if (room == 0 || q.m == 0 || q.n == 0) return;
-  const tessera::matmul::Pieces pieces = plan_pieces(
-      wanted, tessera::matmul::tiles_within(room, is_complex_element(problem.element)));
+  const tessera::matmul::Pieces pieces =
+      plan_pieces(wanted, tessera::matmul::tiles_within(room, is_complex_element(problem.element)));
   if (pieces.products() == 1) return;
   print_filled(
       "streamed through {} of device memory in {} pieces of {} x {} x {}{}; {} to the device, {} "
