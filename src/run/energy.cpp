@@ -137,9 +137,7 @@ NodesEnergy sum_of(const Energy& energy) {
   for (const DomainEnergy& one : energy) {
     if (one.domain == "platform") continue;
     const DomainEnergy::Total total = one.total();
-    const double needed = needed_seconds(one.seconds.size(), one.update);
-    const bool is_long = total.seconds >= needed;
-    if (!is_long) sum.needed = human_seconds(needed);
+    const bool is_long = total.seconds >= needed_seconds(one.seconds.size(), one.update);
     sum.joules += is_long ? total.joules / static_cast<double>(one.joules.size()) : NAN;
     sum.watts += is_long ? total.watts() : NAN;
     idle += one.idle_watts;

@@ -44,7 +44,6 @@ struct NodesEnergy {
   double joules = 0;  ///< a repetition; NaN if a domain is unknown or too short
   double watts = 0;
   double idle_share = 0;  ///< of the joules
-  std::string needed;     ///< "100 ms": the time that the repetitions must take; "" if they do
 };
 [[nodiscard]] NodesEnergy sum_of(const Energy& energy);
 

@@ -274,9 +274,8 @@ void Session::show(const Values& point, const Measured& measured, const Summary&
     cells.push_back(ran ? human_number(rate_of(measured, kernels)) : "-");
   }
   if (shows_energy_) {
-    const NodesEnergy energy = sum_of(measured.energy);
-    for (std::string& cell : energy_cells(energy)) cells.push_back(std::move(cell));
-    if (!energy.needed.empty()) short_energy_ = energy.needed;
+    for (std::string& cell : energy_cells(sum_of(measured.energy)))
+      cells.push_back(std::move(cell));
   }
   cells.push_back(verdict_text(measured.verdict));
   table_->add(std::move(cells));
@@ -363,8 +362,6 @@ void Session::finish() {
     fmt::print("\ncounters, median of the repetitions, all ranks:\n");
   }
   if (counters_) fmt::print("{}", counters_->fitted(counter_settings_, terminal_columns()));
-  if (!short_energy_.empty())
-    print_filled("energy is measured where the repetitions take {} together", short_energy_);
   if (asks_repetitions_ && ran_once_)
     print_note("--repetitions has no effect from file to file: the work is done once");
   if (skipped_ > 0) {

@@ -235,7 +235,6 @@ class Session {
   std::optional<Table> table_;
   std::size_t settings_ = 0;   ///< its columns before the measurements
   bool shows_energy_ = false;  ///< it has columns of energy
-  std::string short_energy_;   ///< the time that some points lack for a measured energy
   std::optional<Table> counters_;
   std::size_t counter_settings_ = 0;  ///< its first columns, which are settings
   std::vector<std::string> limits_;   ///< of each point, what limited it

@@ -141,7 +141,7 @@ class Energy(tessera.Case):
             self.assertEqual(numpy.isnan(row["joules"]), time < 0.01, row)
         if numpy.isnan(rows[0]["joules"]):  # unless others had the cores
             self.assertEqual(rows[0]["reason"], "too short: 14.1 ms is needed")
-            self.assertIn("energy is measured where the repetitions take 14.1 ms together", out)
+            self.assertNotIn("energy", out)
 
     def test_a_counter_that_vanishes_ends_no_run(self):
         self.add("intel-rapl:0", "package-0", readings=5)
