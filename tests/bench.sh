@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bash tests/bench.sh <matmul|transpose|stencil|sort|files|overhead|python> [--quick] [...]: ours and
-# the peers, interleaved in one run; files: whole commands from file to file; overhead: small
+# bash tests/bench.sh <matmul|transpose|stencil|sort|files|overhead|python> [--quick] [...]: ours
+# and the peers, interleaved in one run; files: whole commands from file to file; overhead: small
 # products through the interfaces; python: the package against numpy, scipy, polars, Heat and dask,
 # those that TESSERA_PYTHON (/usr/bin/python3) imports. Other arguments are passed to the program of
 # one process only (see its --help).
@@ -8,7 +8,8 @@
 # made on this machine (tests/bench/guard.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort|files|overhead|python|--guard [...]}
+names="matmul|transpose|stencil|sort|files|overhead|python|--guard"
+workload=${1:?usage: bash tests/bench.sh $names [...]}
 shift
 build=build/bench; mkdir -p build
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \

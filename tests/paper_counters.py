@@ -17,13 +17,12 @@ import tempfile
 GLOBAL = "l1tex__t_{0}_pipe_lsu_mem_global_op_{1}.sum"
 PASSES = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{0}.sum"
 SHARED = "smsp__sass_inst_executed_op_shared_{0}.sum"
-LANES = "smsp__thread_inst_executed_per_inst_executed.ratio"
 TIME = "gpu__time_duration.sum"
 BLOCKS = ("launch__occupancy_limit_blocks", "launch__occupancy_limit_registers",
           "launch__occupancy_limit_shared_mem", "launch__occupancy_limit_warps")
 METRICS = [GLOBAL.format(what, how) for what in ("requests", "sectors") for how in ("ld", "st")]
 METRICS += [form.format(how) for form in (PASSES, SHARED) for how in ("ld", "st")]
-METRICS += [LANES, TIME, *BLOCKS]
+METRICS += [TIME, *BLOCKS]
 ROUNDS = {"cuda_shared_stride": 256}  # of a probe in a launch here; one on paper
 ARBITRATION = 64  # passes that warps cost each other
 
