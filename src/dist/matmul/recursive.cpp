@@ -93,8 +93,9 @@ std::vector<NodeValue<T>> compute_at_once(const Round<T>& round, const Plan* nex
     const mpi::InFlight flight(phases, comm.size());
     const auto come = [&](Held operand, const DistributedMatrix<T>& matrix,
                           const MatrixLayout& need, Fetched<T>& here, bool& stays) {
-      const bool is_here = std::exchange(stays, next != nullptr && keeps(operand, plan, *next));
-      if (!is_here) here = stays ? fetch_in_strips(comm, matrix, need) : fetch(comm, matrix, need);
+      const bool is_here = std::exchange(stays, next != nullptr && keeps(operand, round.plan, *next));
+      if (is_here) return;
+      here = stays ? fetch_in_strips(round.comm, matrix, need) : fetch(round.comm, matrix, need);
     };
     come(Held::a, product.a, a_layout(plan, product.op_a), operands.a, operands.a_stays);
     come(Held::b, product.b, b_layout(plan, product.op_b), operands.b, operands.b_stays);
