@@ -12,7 +12,8 @@ struct Operand {
   index_t row;
   index_t step;
 
-  TESSERA_HD T operator()(index_t i, index_t p) const { return data[i * row + p * step]; }
+  /// A reference, so that traced elements are loaded by the operator, in its order.
+  TESSERA_HD const T& operator()(index_t i, index_t p) const { return data[i * row + p * step]; }
   [[nodiscard]] TESSERA_HD Operand at(index_t i, index_t p) const {
     return {data + i * row + p * step, row, step};
   }

@@ -2,6 +2,7 @@
 // Element type that reports its loads and stores, for which the kernels are instantiated a second
 // time. It contains its number, so a traced run computes the same result.
 
+#include <functional>
 #include <type_traits>
 
 #include "lab/locality/tracer.hpp"
@@ -39,16 +40,13 @@ class Traced {
   [[nodiscard]] T& raw() { return value_; }
 
   Traced& operator+=(const Traced& other) {
-    ++recorder.arithmetic;
-    return *this = static_cast<T>(load() + other.load());
+    return *this = static_cast<T>(calculate(*this, other, std::plus<>{}));
   }
   Traced& operator-=(const Traced& other) {
-    ++recorder.arithmetic;
-    return *this = static_cast<T>(load() - other.load());
+    return *this = static_cast<T>(calculate(*this, other, std::minus<>{}));
   }
   Traced& operator*=(const Traced& other) {
-    ++recorder.arithmetic;
-    return *this = static_cast<T>(load() * other.load());
+    return *this = static_cast<T>(calculate(*this, other, std::multiplies<>{}));
   }
   Traced& operator++() {
     ++recorder.arithmetic;
@@ -64,29 +62,35 @@ class Traced {
   // Sums and products of floating-point elements are elements, as the kernel templates expect;
   // those of integers are plain numbers.
   friend Traced operator+(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
-    ++recorder.arithmetic;
-    return a.load() + b.load();
+    return calculate(a, b, std::plus<>{});
   }
   friend Traced operator-(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
-    ++recorder.arithmetic;
-    return a.load() - b.load();
+    return calculate(a, b, std::minus<>{});
   }
   friend Traced operator*(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
-    ++recorder.arithmetic;
-    return a.load() * b.load();
+    return calculate(a, b, std::multiplies<>{});
   }
   friend Traced operator/(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
-    ++recorder.arithmetic;
-    return a.load() / b.load();
+    return calculate(a, b, std::divides<>{});
   }
   friend bool operator==(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
-    return a.load() == b.load();
+    const T first = a.load();
+    return first == b.load();
   }
   friend bool operator<(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
-    return a.load() < b.load();
+    const T first = a.load();
+    return first < b.load();
   }
 
  private:
+  /// Counts an operation and loads a before b: operands in one expression have no order.
+  template <class Operation>
+  static auto calculate(const Traced& a, const Traced& b, Operation operation) {
+    ++recorder.arithmetic;
+    const T first = a.load();
+    return operation(first, b.load());
+  }
+
   T value_;
 };
 
