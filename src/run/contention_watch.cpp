@@ -1,5 +1,6 @@
 #include "run/contention_watch.hpp"
 
+#include <dlfcn.h>
 #include <omp.h>
 #include <sys/resource.h>
 
@@ -22,7 +23,14 @@ constexpr std::chrono::milliseconds interval{100};
 
 /// Returns whether the user leaves the waiting of OpenMP's threads to Tessera.
 bool may_throttle() {
-  return std::getenv("OMP_WAIT_POLICY") == nullptr && std::getenv("GOMP_SPINCOUNT") == nullptr;
+  return std::getenv("OMP_WAIT_POLICY") == nullptr && std::getenv("GOMP_SPINCOUNT") == nullptr &&
+         std::getenv("KMP_BLOCKTIME") == nullptr;
+}
+
+/// Returns the function by which the libraries of LLVM and Intel set the milliseconds for which
+/// threads spin after a region, 200 of their own accord; nullptr in GCC's.
+auto spin_setter() {
+  return reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "kmp_set_blocktime"));
 }
 
 /// Returns whether the limits of this process are far from its needs: OpenMP ends a program that
@@ -49,6 +57,7 @@ ContentionWatch::ContentionWatch(int threads, bool is_overcommitted)
       waited_(machine::seconds_waited()),
       judge_(waited_, machine::own_processor_seconds()) {
   machine::set_contended(judge_.is_contended() || overcommitted_);
+  if (auto* const set = spin_setter(); set != nullptr && may_throttle()) set(1);
   try {
     thread_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {  // no thread is left for it: what is set remains
@@ -90,7 +99,7 @@ void ContentionWatch::hold_threads() {
 
 void ContentionWatch::watch() {
   omp_set_dynamic(0);
-  const bool throttles = threads_ > 1 && may_throttle();
+  const bool throttles = threads_ > 1 && may_throttle() && spin_setter() == nullptr;
   do {
     if (machine::is_contended() && throttles) hold_threads();
   } while (look());

@@ -17,9 +17,9 @@ namespace tessera::inline v1::run {
 
 /// During its lifetime, a thread looks every 0.1 s whether this process's threads wait for cores,
 /// and sets machine::is_contended(). Under contention it holds a team of OpenMP, asleep, such that
-/// the process has more threads than processors: the runtime (GCC's and LLVM's) then spins for
-/// microseconds instead of milliseconds, which cannot be told to it otherwise once it has started.
-/// It leaves that to the user who sets OMP_WAIT_POLICY or GOMP_SPINCOUNT.
+/// the process has more threads than processors: GCC's library then spins for microseconds instead
+/// of milliseconds, and has no function for it. LLVM's has one, and spins for a millisecond. Both
+/// are left to the user who sets OMP_WAIT_POLICY, GOMP_SPINCOUNT or KMP_BLOCKTIME.
 class ContentionWatch {
  public:
   /// is_overcommitted: contention lasts, whatever is measured.
