@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -195,6 +196,18 @@ class StartSettings {
   std::vector<std::string> hidden_;
 };
 
+/// Scope guard: ends this rank when its launcher ends. A rank of Open MPI 5 whose launcher is
+/// killed while MPI_Init waits for an answer of it waits for ever.
+class EndsWithLauncher {
+ public:
+  EndsWithLauncher() {
+    if (launcher().there) prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGTERM));
+  }
+  ~EndsWithLauncher() { prctl(PR_SET_PDEATHSIG, 0UL); }
+  EndsWithLauncher(const EndsWithLauncher&) = delete;
+  EndsWithLauncher& operator=(const EndsWithLauncher&) = delete;
+};
+
 std::atomic<bool> started{false};
 
 /// The last message of print_error, and what is called before this process fails.
@@ -218,6 +231,7 @@ Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()
   int provided = 0;
   {
     const StartSettings settings;
+    const EndsWithLauncher guard;
     check(MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
   }
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");

@@ -4,10 +4,13 @@ import os
 import random
 import signal
 import time
+import unittest
 
 from fault import GONE_SECONDS, RANKS, Fault
 import tessera
 from tessera import OK, STALLED
+
+NEVER_STARTS = os.environ.get("TESSERA_NEVER_STARTS", "")
 
 
 class Killed(Fault):
@@ -93,6 +96,21 @@ class Killed(Fault):
             # left by ranks without time to remove them, as the next job would
             for name in self.partials():
                 os.unlink(self.path(name))
+
+
+    @unittest.skipIf(tessera.SANITIZED, "a sanitizer must be the first library")
+    def test_launcher_killed_during_start(self):
+        """KILL to mpirun while MPI_Init waits: no rank remains."""
+        job = self.start(f"LD_PRELOAD={NEVER_STARTS}", f"TESSERA_STARTING={self.path('starting')}",
+                         tessera.PROGRAM, "matmul", "--n", 200, program="env", ranks=RANKS)
+        end = time.monotonic() + tessera.PATIENCE
+        while len([name for name in os.listdir(self.folder) if "starting" in name]) < RANKS:
+            self.assertIsNone(job.process.poll(), "it has ended")
+            self.assertLess(time.monotonic(), end, "it does not begin")
+            time.sleep(0.02)
+        os.kill(job.process.pid, signal.SIGKILL)
+        job.wait()
+        self.assert_gone(job)
 
 
 class Stalled(Fault):
