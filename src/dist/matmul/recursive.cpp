@@ -93,8 +93,8 @@ std::vector<NodeValue<T>> compute_at_once(const Round<T>& round, const Plan* nex
     const mpi::InFlight flight(phases, comm.size());
     const auto come = [&](Held operand, const DistributedMatrix<T>& matrix,
                           const MatrixLayout& need, Fetched<T>& here, bool& stays) {
-      const bool is_here = std::exchange(stays, next != nullptr && keeps(operand, round.plan, *next));
-      if (is_here) return;
+      const bool will_stay = next != nullptr && keeps(operand, round.plan, *next);
+      if (std::exchange(stays, will_stay)) return;
       here = stays ? fetch_in_strips(round.comm, matrix, need) : fetch(round.comm, matrix, need);
     };
     come(Held::a, product.a, a_layout(plan, product.op_a), operands.a, operands.a_stays);
