@@ -45,8 +45,11 @@ class Programs(Analyse):
             self.assertAlmostEqual(shares.get(name, 0), share,
                                    delta=self.tolerance(share, samples), msg=out)
         serial = sum(row["samples"] for row in self.rows("busy") if row["threads"] == 1) / samples
-        self.assertAlmostEqual(serial, percent / 100, delta=self.tolerance(percent / 100, samples)
-                               + 0.03, msg=out)
+        tolerance = self.tolerance(percent / 100, samples) + 0.03
+        self.assertGreater(serial, percent / 100 - tolerance, out)
+        # A thread that waits for a core leaves the other alone: that counts as serial.
+        if os.getloadavg()[0] <= len(os.sched_getaffinity(0)):
+            self.assertLess(serial, percent / 100 + tolerance, out)
         for row in self.rows("laws"):
             f = serial
             self.assertAlmostEqual(row["amdahl"], 1 / (f + (1 - f) / row["processors"]))

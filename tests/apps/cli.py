@@ -196,7 +196,7 @@ class Sweeps(tessera.Case):
         for binding in ({"OMP_PROC_BIND": "true"},
                         {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}):
             for threads in {min(2, len(all_units)), len(all_units) + 1}:
-                job = tessera.Job(["matmul", "--n", 64, "--repetitions", 10**6, "--threads",
+                job = tessera.Job(["matmul", "--n", 1000, "--repetitions", 10**6, "--threads",
                                    threads, "--out", "c.h5:/C"],
                                   ranks=0, folder=self.folder, environment=binding)
                 wanted, used = min(threads, len(all_units)), set()

@@ -73,6 +73,8 @@ def surroundings(folder):
         TESSERA_POWERCAP=tools,  # no energy counters
         TESSERA_PYTHON=sys.executable,
         OMP_WAIT_POLICY="passive",
+        # Open MPI 5 prints lines about interfaces where there is no network
+        OMPI_MCA_reachable="weighted",
         LC_ALL="C.UTF-8",
         COLUMNS="80",
         PYTHONDONTWRITEBYTECODE="1",

@@ -98,7 +98,7 @@ class Packages(tessera.Case):
         hidden = " ".join(f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON"
                           for name in ("fmt", "CLI11", "tomlplusplus", "HDF5", "GTest"))
         code, output = self.run_script(
-            f'cmake -S "$1" -B build -DTESSERA_CUDA=OFF {hidden} >log 2>&1 && exit 3;'
+            f'cmake -G Ninja -S "$1" -B build -DTESSERA_CUDA=OFF {hidden} >log 2>&1 && exit 3;'
             " tessera_show_and_fail configuring log")
         self.assertEqual(code, 1, output)
         self.assertIn("not found: fmt GoogleTest CLI11 toml++ HDF5\n", output)
