@@ -23,6 +23,8 @@ set(MOST_LINES 400)
 # Headers of mpi/, dist/ and kernels/ that apps/ may include: tables of names.
 set(TABLES
   "\"kernels/[a-z]+/(variants|inputs|permute|misses|device_probes)\\.hpp\"|\"dist/[a-z]+/algorithms\\.hpp\"")
+# Intrinsics and identification of one vendor's processors.
+set(VENDOR_HEADERS "<([a-z0-9]*intrin|cpuid|arm_[a-z0-9]+)\\.h>")
 
 set(failures "")
 function(fail where words)
@@ -70,6 +72,7 @@ function(check_line path layer number code)
   check_only_in("(^|[^A-Za-z0-9_:])cuda[A-Z][A-Za-z0-9]*[ ]*\\(|[<\"]cuda[a-z_]*\\.h[>\"]"
     "^src/machine/|\\.cuh?$"
                 "CUDA belongs in machine/ and .cu files")
+  check_only_in("${VENDOR_HEADERS}" "^src/base/simd/" "headers of a processor belong in base/simd/")
   # The Python package is no command: it binds the kernels of one process, without MPI or files, and
   # in a module of its own what the C API and dist/ do on ranks.
   if(path MATCHES "^apps/python/distributed/")
@@ -119,6 +122,15 @@ foreach(path IN LISTS sources)
   math(EXPR count "${number} - 1")
   if(count GREATER MOST_LINES)
     fail("${path}:${number}" "${count} lines; ${MOST_LINES} at most: a file has one subject")
+  endif()
+endforeach()
+
+# Tests and benches compile for every processor, too.
+file(GLOB_RECURSE tests RELATIVE ${ROOT} ${ROOT}/tests/*.?pp ${ROOT}/tests/*.c)
+foreach(path IN LISTS tests)
+  file(STRINGS ${ROOT}/${path} lines REGEX "${VENDOR_HEADERS}")
+  if(lines)
+    fail("${path}:1" "headers of a processor belong in base/simd/: ${lines}")
   endif()
 endforeach()
 

@@ -44,6 +44,9 @@ expect_failure(src/dist/a.cpp "#pragma omp parallel\n" "OpenMP belongs in")
 expect_failure(src/io/a.cpp "void f() { MPI_Barrier(c); }\n" "MPI belongs in mpi/")
 expect_failure(src/run/a.cpp "void f() { H5Fopen(n, f, p); }\n" "HDF5 belongs in io/")
 expect_failure(src/dist/a.cpp "void f() { cudaMalloc(p, n); }\n" "CUDA belongs in")
+expect_failure(src/kernels/sort/a.cpp "#include <immintrin.h>\n" "processor belong in base/simd/")
+expect_failure(src/machine/a.cpp "#include <cpuid.h>\n" "processor belong in base/simd/")
+expect_failure(tests/bench/a.cpp "#include <arm_sve.h>\n" "processor belong in base/simd/")
 expect_failure(src/kernels/sort/a.cpp "#include <iostream>\n" "kernels print nothing")
 expect_failure(src/workloads/frame/a.cpp "#include \"workloads/sort/problem.hpp\"\n"
                "workloads/frame/ may not include workloads/sort/")
@@ -63,6 +66,7 @@ string(REPLACE ";" "" long "${long}")
 expect_failure(apps/a.cpp "${long}" "401 lines")
 expect_success(src/workloads/sort/a.cpp
   "#include \"workloads/frame/workload.hpp\"\n#include \"run/session.hpp\"\n")
+expect_success(src/base/simd/a.hpp "#include <immintrin.h>\n")
 expect_success(apps/python/a.cpp
   "#include \"kernels/sort/records.hpp\"\n#include \"machine/buffer.hpp\"\n")
 expect_success(apps/sort/a.cpp

@@ -14,6 +14,7 @@
 
 #include "base/random.hpp"
 #include "bench/bench.hpp"
+#include "bench/clones.hpp"
 #include "bench/options.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "kernels/matmul/variants.hpp"
@@ -34,8 +35,8 @@ struct Row {
 
 /// Adds products in registers: 16 chains of vectors that the compiler chooses.
 template <class T>
-__attribute__((target_clones("avx512f", "avx2,fma", "default"))) void multiply_add(index_t steps,
-                                                                                   T* sums) {
+TESSERA_CLONES("avx512f", "avx2,fma", "default")
+void multiply_add(index_t steps, T* sums) {
   constexpr int lanes = 1024 / sizeof(T);
   T x[lanes];
   for (int i = 0; i < lanes; ++i) x[i] = sums[i % 8];

@@ -1,7 +1,6 @@
 // Comparison of stencils with one sweep over memory (one read, one streaming store) and with other
 // libraries. bash tests/bench.sh stencil [--quick] [--only 2d|3d|box]
 
-#include <emmintrin.h>
 #include <fmt/core.h>
 #include <omp.h>
 
@@ -12,9 +11,11 @@
 
 #include "base/element.hpp"
 #include "base/random.hpp"
+#include "base/simd/vector.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "bench/bench.hpp"
+#include "bench/clones.hpp"
 #include "bench/options.hpp"
 #include "kernels/stencil/variants.hpp"
 #include "machine/fork_join.hpp"
@@ -34,26 +35,27 @@ struct Options {
 /// one sweep.
 void copy_through(const void* in, void* out, index_t bytes, int threads) {
   machine::on_each_thread(threads, [&](int thread, int team) {
-    const index_t vectors = bytes / 64;
-    const index_t from = vectors * thread / team, to = vectors * (thread + 1) / team;
-    const auto* source = static_cast<const __m128i*>(in);
-    auto* target = static_cast<__m128i*>(out);
+    using Vector = simd::Vector<double, 16>;
+    const index_t lines = bytes / 64;
+    const index_t from = lines * thread / team, to = lines * (thread + 1) / team;
+    const auto* source = static_cast<const Vector*>(in);
+    auto* target = static_cast<Vector*>(out);
     for (index_t i = from * 4; i < to * 4; i += 4) {
-      const __m128i a = _mm_load_si128(source + i), b = _mm_load_si128(source + i + 1),
-                    c = _mm_load_si128(source + i + 2), d = _mm_load_si128(source + i + 3);
-      _mm_stream_si128(target + i, a);
-      _mm_stream_si128(target + i + 1, b);
-      _mm_stream_si128(target + i + 2, c);
-      _mm_stream_si128(target + i + 3, d);
+      const Vector a = source[i], b = source[i + 1], c = source[i + 2], d = source[i + 3];
+      simd::stream(target + i, a);
+      simd::stream(target + i + 1, b);
+      simd::stream(target + i + 2, c);
+      simd::stream(target + i + 3, d);
     }
-    _mm_sfence();
+    simd::fence_streams();
   });
 }
 
 /// Textbook loop for the compiler to vectorise: heat in two dimensions, clamped ghosts unchanged.
 template <class T>
-__attribute__((target_clones("avx512f", "avx2", "default"))) void textbook_rows(
-    const T* in, T* out, index_t stride_z, index_t stride_y, index_t rows, index_t n, T centre) {
+TESSERA_CLONES("avx512f", "avx2", "default")
+void textbook_rows(const T* in, T* out, index_t stride_z, index_t stride_y, index_t rows, index_t n,
+                   T centre) {
   for (index_t y = 0; y < rows; ++y) {
     const T* u = in + y * stride_y;
     T* v = out + y * stride_y;
