@@ -1,14 +1,14 @@
 # Two helpers: a layer of the library, and a source that is compiled for several instruction sets.
 
 # Other compilers warn of other things, also wrongly: g++ 14 of a copied vector (-Warray-bounds).
-set(errors)
+set(TESSERA_ERRORS)
 if(TESSERA_WERROR)
-  set(errors -Werror)
+  set(TESSERA_ERRORS -Werror)
 endif()
 add_library(tessera_flags INTERFACE)
 target_compile_options(tessera_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wswitch-enum
-  $<$<NOT:$<BOOL:${TESSERA_TOGETHER}>>:-Wshadow> ${errors} -ffp-contract=off>)
+  $<$<NOT:$<BOOL:${TESSERA_TOGETHER}>>:-Wshadow> ${TESSERA_ERRORS} -ffp-contract=off>)
 # g++ 12 warns of overlapping copies inside std::string where there are none (GCC bug 105651).
 target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 # CMake 3.25.1 silently drops CMAKE_CUDA_STANDARD 20 with nvcc 13.

@@ -1,7 +1,7 @@
 # cmake -DROOT=<source tree> -P layers.cmake: reads every source of src/ and apps/ and fails, with
 # file:line, on an include that points upward, on a foreign call outside the layer that wraps it,
 # and on a file that is too long. tests/layers_broken.cmake tests every rule with a source that
-# violates it.
+# violates it. Lists of CMake and the sources of tests obey rules of portability.
 cmake_minimum_required(VERSION 3.25)
 
 # Permitted includes of each layer besides itself.
@@ -131,6 +131,16 @@ foreach(path IN LISTS tests)
   file(STRINGS ${ROOT}/${path} lines REGEX "${VENDOR_HEADERS}")
   if(lines)
     fail("${path}:1" "headers of a processor belong in base/simd/: ${lines}")
+  endif()
+endforeach()
+
+# Warnings of compilers that nobody has tried fail no build: TESSERA_ERRORS is empty by default.
+file(GLOB_RECURSE lists RELATIVE ${ROOT} ${ROOT}/src/CMakeLists.txt ${ROOT}/apps/CMakeLists.txt
+  ${ROOT}/tests/CMakeLists.txt)
+foreach(path IN LISTS lists)
+  file(STRINGS ${ROOT}/${path} lines REGEX "-Werror")
+  if(lines AND NOT path MATCHES "^tests/c/") # what they compile is the test
+    fail("${path}:1" "-Werror belongs in TESSERA_ERRORS (TESSERA_WERROR): ${lines}")
   endif()
 endforeach()
 

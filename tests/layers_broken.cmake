@@ -66,6 +66,8 @@ string(REPLACE ";" "" long "${long}")
 expect_failure(apps/a.cpp "${long}" "401 lines")
 expect_success(src/workloads/sort/a.cpp
   "#include \"workloads/frame/workload.hpp\"\n#include \"run/session.hpp\"\n")
+expect_failure(src/lab/CMakeLists.txt "target_compile_options(a PRIVATE -Werror)\n"
+  "-Werror belongs in TESSERA_ERRORS")
 expect_success(src/base/simd/a.hpp "#include <immintrin.h>\n")
 expect_success(apps/python/a.cpp
   "#include \"kernels/sort/records.hpp\"\n#include \"machine/buffer.hpp\"\n")
