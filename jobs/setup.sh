@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Sourced by run.sh and test.sh: sets up packages and builds.
 #
-#   tessera_install                 installs the missing Debian packages; not with --no-install
+#   tessera_install                 installs the Debian packages of what is missing, whoever
+#                                   provides the rest; not with --no-install
 #   tessera_build TARGET...         preset release in build/release, with CUDA where nvcc is found and works
 #   tessera_python                  prints a Python that has h5py and numpy
 #
@@ -92,10 +93,11 @@ tessera_package_of() { # package openmpi|mpich|""
   esac
 }
 
-# Sets tessera_missing to the packages that are not installed, of the MPI whose mpicc is in the PATH.
+# Sets tessera_missing to the packages that are not installed, of the MPI whose mpicc is in the
+# PATH, and tessera_missing_listed to their names in packages.txt.
 tessera_find_missing() {
-  local package mpicc mpi=openmpi
-  tessera_missing=()
+  local package listed mpicc mpi=openmpi
+  tessera_missing=() tessera_missing_listed=()
   if mpicc=$(command -v mpicc); then
     case $(dpkg-query -S "$(realpath "$mpicc")" 2>/dev/null) in
       *openmpi*) ;;
@@ -103,17 +105,61 @@ tessera_find_missing() {
       *) mpi= ;;
     esac
   fi
-  for package in "${tessera_packages[@]}"; do
-    package=$(tessera_package_of "$package" "$mpi")
-    [ -z "$package" ] || tessera_is_installed "$package" || tessera_missing+=("$package")
+  for listed in "${tessera_packages[@]}"; do
+    package=$(tessera_package_of "$listed" "$mpi")
+    if [ -n "$package" ] && ! tessera_is_installed "$package"; then
+      tessera_missing+=("$package") tessera_missing_listed+=("$listed")
+    fi
   done
+}
+
+# Prints the output of CMake, configuring in a folder that is removed, with the list of needs that
+# it did not find. Nothing if there is no CMake, or it failed before it knew them.
+tessera_probe() {
+  local folder output
+  command -v cmake >/dev/null || return 0
+  folder=$(mktemp -d)
+  output=$(cmake -S "$tessera_root" -B "$folder" -DTESSERA_CUDA=OFF 2>&1) &&
+    output+=$'\nPackages were not found: '
+  rm -rf "$folder"
+  case $output in *"Packages were not found: "*) echo "$output" ;; esac
+}
+
+# Whether modules, conda or the user provide what a package is for: a command of the PATH, a module
+# of the Python that is used, or what CMake found, e.g. by CMAKE_PREFIX_PATH or HDF5_ROOT.
+tessera_provides() { # package, output of CMake, Python
+  local need lacks
+  need=$(awk -v package="$1" '!/^#/ && $3 == package { print $1; exit }' \
+    "$tessera_root/jobs/packages.txt")
+  lacks=$(sed -n 's/^ *Packages were not found: *//p' <<<"$2")
+  case $need:$1 in
+    pybind11:* | Python:*) [[ $2 = *"Tessera: Python package for"* ]] ;;
+    PyTables:*) "$3" -c 'import tables' ;;
+    netCDF4:*) "$3" -c 'import netCDF4' ;;
+    *:python3-*) "$3" -c "import ${need,,}" ;;
+    Fortran:*) command -v gfortran ;;
+    dpkg-dev:*) command -v dpkg-shlibdeps ;;
+    C++20:*) [ -n "$2" ] ;; # CMake passed its checks of the compiler
+    libdeflate:*) [[ $2 = *"Found libdeflate"* ]] ;;
+    MPI:* | HDF5:* | zlib:* | hwloc:* | fmt:* | CLI11:* | toml++:* | nlohmann:* | GoogleTest:*)
+      [ -n "$2" ] && [[ " $lacks " != *" $need "* ]] ;;
+    libFuzzer:* | libomp:* | OpenBLAS:*) return 1 ;;
+    *) command -v "${need,,}" ;;
+  esac >/dev/null 2>&1
 }
 
 tessera_install() {
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then return 0; fi
-  local tessera_missing
+  local tessera_missing tessera_missing_listed i missing=() output python
   tessera_find_missing
-  local missing=("${tessera_missing[@]}")
+  if [ ${#tessera_missing[@]} -gt 0 ]; then
+    output=$(tessera_probe)
+    python=$(tessera_python) || python=python3
+  fi
+  for i in "${!tessera_missing[@]}"; do
+    tessera_provides "${tessera_missing_listed[i]}" "$output" "$python" ||
+      missing+=("${tessera_missing[i]}")
+  done
   # The version of a work tree goes into every result.
   if [ -e "$tessera_root/.git" ] && ! command -v git >/dev/null; then missing+=(git); fi
   [ ${#missing[@]} -gt 0 ] || return 0

@@ -7,7 +7,7 @@ set -euo pipefail
 # Tests inherit no variables of a surrounding job, shell or cluster.
 for name in $(compgen -e); do
   case $name in
-    TESSERA_PYTHON) ;;
+    TESSERA_PYTHON | HDF5_ROOT | HDF5_DIR) ;; # where things are
     OMPI_* | PMI_* | PMIX_* | PRTE_* | SLURM_* | SRUN_* | OMP_* | GOMP_* | KMP_* | TESSERA_* | HDF5_* | GTEST_* | CTEST_*)
       unset "$name" ;;
   esac
