@@ -134,7 +134,7 @@ foreach(path IN LISTS tests)
   endif()
 endforeach()
 
-# Warnings of compilers that nobody has tried fail no build: TESSERA_ERRORS is empty by default.
+# Warnings of untried compilers fail no build: TESSERA_ERRORS is empty by default.
 file(GLOB_RECURSE lists RELATIVE ${ROOT} ${ROOT}/src/CMakeLists.txt ${ROOT}/apps/CMakeLists.txt
   ${ROOT}/tests/CMakeLists.txt)
 foreach(path IN LISTS lists)
