@@ -24,10 +24,23 @@ install_packages() {
 }
 
 remove_packages() {
+  local names=() package
+  for package in "$@"; do
+    case $package in
+      *.deb) names+=("$(dpkg-deb --field "$package" Package)") ;;
+      *.rpm) names+=("$(rpm --query --package --queryformat '%{NAME}' "$package")") ;;
+    esac
+  done
   case $1 in
-    *.deb) apt-get purge -y tessera libtessera-dev ;;
-    *.rpm) rpm --erase tessera-devel tessera ;;
+    *.deb) apt-get purge -y "${names[@]}" ;;
+    *.rpm) rpm --erase "${names[@]}" ;;
   esac
+}
+
+run_python() {
+  (cd / && python3 -c 'import numpy, tessera
+a = numpy.arange(9.0).reshape(3, 3)
+assert numpy.array_equal(tessera.matmul(a, a), a @ a)')
 }
 
 run_workloads() {
@@ -59,9 +72,8 @@ files >before.txt
 install_packages "${packages[@]}"
 say "installed: $(files | wc -l) paths with the name"
 run_workloads
-case " ${packages[*]}" in
-  *-dev*) build_outside ;;
-esac
+case " ${packages[*]}" in *-dev*) build_outside ;; esac
+case " ${packages[*]}" in *python3-*) run_python ;; esac
 remove_packages "${packages[@]}"
 files >after.txt
 diff before.txt after.txt || fail "files remain (above)"
