@@ -54,7 +54,7 @@ def spack_recipe():
 
     package = types.ModuleType("spack.package")
     ignored = {name: lambda *args, **options: None
-               for name in ("license", "variant", "conflicts")}
+               for name in ("license", "variant", "conflicts", "extends")}
     vars(package).update(ignored, depends_on=depends_on, when=when, version=versions.append)
     modules = {"spack": types.ModuleType("spack"), "spack.package": package}
     for name in ("", ".builtin", ".builtin.build_systems"):
@@ -121,7 +121,8 @@ class Spack(unittest.TestCase):
     def test_dependencies(self):
         found, _ = spack_recipe()
         real = {self.VIRTUAL.get(name, name) for name in found}
-        self.assertEqual(real - {"cuda", "googletest"}, names("spack", *BUILD, *LINK, *REPORT))
+        self.assertEqual(real - {"cuda", "googletest", "py-mpi4py"},
+                         names("spack", *BUILD, *LINK, *REPORT, "python"))
 
     def test_kinds_of_dependencies(self):
         found, _ = spack_recipe()
@@ -174,6 +175,16 @@ class Conda(unittest.TestCase):
         self.assertEqual(set(found["build"]), names("conda", "tool"))
         self.assertEqual(set(found["host"]), names("conda", "header", *LINK))
         self.assertEqual(set(found["run"]), names("conda", "run", *REPORT))
+
+
+class Options(unittest.TestCase):
+    def test_what_is_built_does_not_depend_on_what_is_found(self):
+        (easybuild,) = os.listdir(os.path.join(PACKAGING, "easybuild"))
+        for path in (("spack", "spack_repo", "tessera", "packages", "tessera", "package.py"),
+                     ("easybuild", easybuild), ("conda", "recipe.yaml")):
+            text = read("jobs", "packaging", *path)
+            for option in ("TESSERA_CUDA", "TESSERA_PYTHON_PACKAGE", "TESSERA_TESTS"):
+                self.assertIn(option, text, path)
 
 
 class Images(unittest.TestCase):

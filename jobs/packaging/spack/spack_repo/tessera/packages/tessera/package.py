@@ -20,6 +20,7 @@ class Tessera(CMakePackage, CudaPackage):
             description="Build the program and the distributed workloads; without: kernels alone")
     variant("report", default=True, when="+mpi",
             description="Provide Python's packages for `tessera report`")
+    variant("python", default=False, description="Build the Python package")
 
     generator("ninja")
     conflicts("%gcc@:11", msg="C++20 is required")
@@ -49,10 +50,18 @@ class Tessera(CMakePackage, CudaPackage):
         depends_on("py-numpy", type="run")
         depends_on("py-matplotlib", type="run")
 
+    with when("+python"):
+        extends("python")
+        depends_on("python@3.11:", type=("build", "link", "run"))
+        depends_on("py-pybind11@2.10:", type="build")
+        depends_on("py-numpy", type=("build", "run"))
+        depends_on("py-mpi4py", type="run", when="+mpi")
+
     def cmake_args(self):
         args = [
             self.define_from_variant("TESSERA_MPI", "mpi"),
             self.define_from_variant("TESSERA_CUDA", "cuda"),
+            self.define_from_variant("TESSERA_PYTHON_PACKAGE", "python"),
             self.define("TESSERA_TESTS", self.run_tests),
         ]
         if self.spec.satisfies("+cuda") and "none" not in self.spec.variants["cuda_arch"].value:
