@@ -18,10 +18,19 @@ Index3 three(const py::ssize_t* values, py::ssize_t dims, index_t missing) {
   return result;
 }
 
+/// Returns the stencil of that name. Throws ValueError naming `kernel`.
+stencil::Stencil stencil_of(const std::string& kernel, int dims) {
+  try {
+    return stencil::named_stencil(kernel, dims);
+  } catch (const Error& error) {
+    throw py::value_error("kernel" + std::string(error.what()).substr(error.argument().size()));
+  }
+}
+
 /// Returns the stencil of those weights, or of that name if they are None.
 stencil::Stencil stencil_of(const std::string& kernel, const py::object& weights, int dims) {
   if (weights.is_none()) {
-    stencil::Stencil named = stencil::named_stencil(kernel, dims);
+    stencil::Stencil named = stencil_of(kernel, dims);
     if (named.two_levels()) {
       throw py::value_error(
           fmt::format("kernel is {}: must not need the field of the previous step", kernel));

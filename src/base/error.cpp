@@ -13,8 +13,8 @@ void expectation_failed(const char* condition, const char* file, int line) noexc
 }
 
 void product_overflows(index_t a, index_t b, const char* what) {
-  throw Error(ExitCode::usage, std::string(what) + " overflows 64 bits (" + std::to_string(a) +
-                                   " x " + std::to_string(b) + "); choose smaller sizes");
+  throw Error::of_argument(what, "overflows 64 bits (" + std::to_string(a) + " x " +
+                                     std::to_string(b) + "); choose smaller sizes");
 }
 
 }  // namespace tessera::inline v1::detail

@@ -20,6 +20,21 @@ Index3 three(const int64_t* values, int dims, index_t missing, index_t least,
   return result;
 }
 
+namespace {
+
+/// Calls make(), of whose errors `stencil` is the argument.
+template <class Make>
+auto of_stencil(const Make& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    if (error.argument() == "stencil") throw;
+    throw Error::of_argument("stencil", fmt::format("is invalid: {}", error.what()));
+  }
+}
+
+}  // namespace
+
 stencil::Stencil stencil_of(const tessera_stencil* given) {
   expect(given != nullptr, "stencil", "is a null pointer");
   const int dims = given->dims;
@@ -37,13 +52,14 @@ stencil::Stencil stencil_of(const tessera_stencil* given) {
       checked_mul(checked_mul(shape[0], shape[1], "stencil"), shape[2], "stencil");
   constexpr index_t most = 1 << 20;
   expect(count <= most, "stencil", "has {} weights: must have at most {}", count, most);
-  return stencil::make_stencil("weights", dims, shape,
-                               {given->weights, static_cast<std::size_t>(count)});
+  const std::span weights(given->weights, static_cast<std::size_t>(count));
+  return of_stencil([&] { return stencil::make_stencil("weights", dims, shape, weights); });
 }
 
 stencil::Sides sides_of(const tessera_stencil& given) {
   if (given.boundary == nullptr) return stencil::all_sides({});
-  const stencil::Boundary kind = stencil::parse_boundary(given.boundary);
+  const stencil::Boundary kind =
+      of_stencil([&] { return stencil::parse_boundary(given.boundary); });
   expect(kind != stencil::Boundary::given, "stencil",
          "has the boundary given: must be a rule for values outside of the field");
   return stencil::all_sides({kind, given.boundary_value});

@@ -111,6 +111,8 @@ static void test_sorts(void) {
 
 static void test_stencils(void) {
   const int64_t extents[2] = {4, 5}, negative[2] = {4, -5}, shape[2] = {3, 3}, overlap[2] = {1, 1};
+  const int64_t huge[2] = {INT64_MAX / 2, 8};
+  const double not_finite[9] = {[4] = NAN};
   tessera_stencil heat = {2, "heat", NULL, NULL, NULL, 0};
   CHECK(tessera_advance(&heat, TESSERA_F64, extents, a, NULL, 1, NULL) == TESSERA_OK);
   WRONG(tessera_advance(NULL, TESSERA_F64, extents, a, NULL, 1, NULL), "stencil");
@@ -130,11 +132,16 @@ static void test_stencils(void) {
   heat.name = "wave";
   WRONG(tessera_advance(&heat, TESSERA_F64, extents, a, NULL, 1, NULL), "stencil");
   heat.name = "heta", heat.boundary = NULL;
-  CHECK(tessera_advance(&heat, TESSERA_F64, extents, a, NULL, 1, NULL) == TESSERA_USAGE);
+  WRONG(tessera_advance(&heat, TESSERA_F64, extents, a, NULL, 1, NULL), "stencil");
   CHECK(strstr(tessera_error_text(), "heat") != NULL);
   heat.name = "heat", heat.boundary = "perodic";
-  CHECK(tessera_advance(&heat, TESSERA_F64, extents, a, NULL, 1, NULL) == TESSERA_USAGE);
+  WRONG(tessera_advance(&heat, TESSERA_F64, extents, a, NULL, 1, NULL), "stencil");
   CHECK(strstr(tessera_error_text(), "periodic") != NULL);
+  heat.name = NULL, heat.boundary = NULL, heat.weights = not_finite;
+  WRONG(tessera_advance(&heat, TESSERA_F64, extents, a, NULL, 1, NULL), "stencil");
+  CHECK(strstr(tessera_error_text(), "weight 4 is not finite") != NULL);
+  heat.name = "heat";
+  WRONG(tessera_advance(&heat, TESSERA_F64, huge, a, NULL, 1, NULL), "extents");
 }
 
 static void test_workspaces(void) {

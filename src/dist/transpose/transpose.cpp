@@ -31,8 +31,8 @@ index_t bytes_of(Number number) {
     case Number::c128:
       return 16;
   }
-  throw Error(ExitCode::usage, fmt::format("scale.number is {}: must be a value of Number",
-                                           static_cast<int>(number)));
+  throw Error::of_argument(
+      "scale.number", fmt::format("is {}: must be a value of Number", static_cast<int>(number)));
 }
 
 /// Throws Error(usage) that names the argument inconsistent with the others.

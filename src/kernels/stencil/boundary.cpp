@@ -46,8 +46,8 @@ Boundary parse_boundary(std::string_view text) {
   }
   std::vector<std::string> names;
   for (const Boundary kind : boundaries) names.emplace_back(name(kind));
-  throw Error(ExitCode::usage,
-              fmt::format("unknown boundary '{}'{}", text, suggestion(text, names)));
+  throw Error::of_argument("boundary",
+                           fmt::format("'{}' is unknown{}", text, suggestion(text, names)));
 }
 
 std::string boundary_usage() {

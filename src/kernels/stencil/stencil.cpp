@@ -172,8 +172,8 @@ Stencil named_stencil(std::string_view name, int dims) {
   if (row == known.end()) {
     std::vector<std::string> names;
     for (const StencilInfo& s : known) names.emplace_back(s.name);
-    throw Error(ExitCode::usage,
-                fmt::format("unknown stencil '{}'{}", name, suggestion(name, names)));
+    throw Error::of_argument("stencil",
+                             fmt::format("'{}' is unknown{}", name, suggestion(name, names)));
   }
   require_argument(dims >= row->min_dims && dims <= row->max_dims, "stencil", [&] {
     return fmt::format("'{}' is not defined in {} dimension(s)", name, dims);
