@@ -35,7 +35,7 @@ endif()
 if(TARGET tessera_shared)
   install(TARGETS tessera_shared EXPORT TesseraTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera/c ${development})
-  list(APPEND public tessera.h)
+  list(APPEND public tessera.h tessera_plans.h)
   install(FILES ${TESSERA_FORTRAN_MODULE} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera
     ${development})
   install(DIRECTORY src/c/examples apps/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera

@@ -9,8 +9,8 @@
 
 namespace tessera::inline v1::c {
 
-Storage storage_of(int order) {
-  expect(order == TESSERA_ROW_MAJOR || order == TESSERA_COL_MAJOR, "order",
+Storage storage_of(int order, const char* argument) {
+  expect(order == TESSERA_ROW_MAJOR || order == TESSERA_COL_MAJOR, argument,
          "is {}: must be TESSERA_ROW_MAJOR or TESSERA_COL_MAJOR", order);
   return order == TESSERA_ROW_MAJOR ? Storage::rows : Storage::columns;
 }

@@ -14,7 +14,7 @@ namespace tessera::inline v1::c {
 
 /// Whether the rows of matrices, or their columns, are contiguous.
 enum class Storage { rows, columns };
-[[nodiscard]] Storage storage_of(int order);
+[[nodiscard]] Storage storage_of(int order, const char* argument = "order");
 [[nodiscard]] matmul::Op op_of(int op, const char* argument);
 [[nodiscard]] sort::Order direction_of(int direction);
 

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "c/context.hpp"
+#include "c/moves.hpp"
 #include "c/options.hpp"
 #include "dist/transpose/transpose.hpp"
 #include "mpi/transfer.hpp"
@@ -82,16 +83,6 @@ transposes::Method transpose_method(const Context& context, const Options& optio
   return method;
 }
 
-/// Elements of 16 bytes that are only moved.
-struct Word16 {
-  std::uint64_t halves[2];
-};
-
-void expect_word(index_t bytes) {
-  expect(bytes <= 16 && std::has_single_bit(static_cast<std::uint64_t>(bytes)), "type",
-         "has {} bytes: must have 1, 2, 4, 8 or 16 in a block-cyclic layout", bytes);
-}
-
 struct RealFactors {
   double alpha, beta;
 };
@@ -115,19 +106,7 @@ void relay_out(const Context& context, int type, int op, const RealFactors& fact
                const Source& a, const Target& b, int threads) {
   const matmul::Op how = op_of(op, "op");
   const auto relay = [&]<class T>(Type<T>) { relay_out<T>(context, how, factors, a, b, threads); };
-  if (number_of(type) != transposes::Number::opaque) return dispatch_number(type, relay);
-  switch (bytes_of(type)) {
-    case 1:
-      return relay(Type<std::uint8_t>{});
-    case 2:
-      return relay(Type<std::uint16_t>{});
-    case 4:
-      return relay(Type<std::uint32_t>{});
-    case 8:
-      return relay(Type<std::uint64_t>{});
-    default:
-      return relay(Type<Word16>{});
-  }
+  dispatch_moved(type, relay);
 }
 
 }  // namespace
@@ -162,7 +141,7 @@ int tessera_dist_transpose(tessera_context context, int order, int type, int op,
       if (is_boxes) {
         method = transpose_method(*on, Options(options, {"threads", "kernel", "algorithm"}));
       } else {
-        expect_word(bytes);
+        expect_word(bytes, "a block-cyclic layout");
         method.tuning.threads = Options(options, {"threads"}).threads(on->threads);
       }
     });
@@ -204,7 +183,7 @@ int tessera_redistribute(tessera_context context, int order, int type, tessera_l
       expect_pair(from, to, TESSERA_NO_TRANS, bytes);
       same.add(from.home.rows()).add(from.home.cols());
       is_boxes = from.home.is_boxes() && to.home.is_boxes();
-      if (!is_boxes) expect_word(bytes);
+      if (!is_boxes) expect_word(bytes, "a block-cyclic layout");
     });
     if (!is_boxes) return relay_out(*on, type, TESSERA_NO_TRANS, {1, 0}, from, to, on->threads);
     mpi::redistribute<std::byte>(on->comm, layout::in_bytes(from.home.boxes(), bytes),

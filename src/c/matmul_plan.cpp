@@ -4,6 +4,7 @@
 #include <optional>
 #include <variant>
 
+#include "c/executions.hpp"
 #include "c/products.hpp"
 #include "dist/matmul/multiply_plan.hpp"
 
@@ -59,26 +60,16 @@ void check_call(MatmulPlan& on, const Call& call) {
     refuse_overlap("c", written, homes[i]->name, extent_of(*homes[i], call.data[i], on.bytes));
 }
 
-/// As agree(), but allocates nothing unless the call is wrong somewhere. Factors that are 0 on some
-/// ranks only are wrong: their matrices are not exchanged.
+/// Checks the arguments on all ranks. Factors that are 0 on some ranks only are wrong: their
+/// matrices are not exchanged.
 void agree_on_call(MatmulPlan& on, const Call& call) {
-  std::optional<Error> refused;
-  try {
+  agree_on_execution(*on.context, [&] {
     check_call(on, call);
-  } catch (const Error& error) {
-    refused = error;
-  }
-  const index_t zeros = on.visit([&]<class T>(MultiplyPlan<T>&) {
-    return index_t{factor_of<T>(call.alpha, 1) == T{0}} +
-           2 * index_t{factor_of<T>(call.beta, 0) == T{0}};
+    return on.visit([&]<class T>(MultiplyPlan<T>&) {
+      return index_t{factor_of<T>(call.alpha, 1) == T{0}} +
+             2 * index_t{factor_of<T>(call.beta, 0) == T{0}};
+    });
   });
-  std::array<index_t, 3> all{refused ? 1 : 0, zeros, -zeros};
-  on.context->comm.max(all);
-  if (all[0] == 0 && all[1] == -all[2]) return;
-  mpi::together(on.context->comm, "check arguments", [&] {
-    if (refused) throw *refused;
-  });
-  throw Error::of_argument("arguments", "differ between the ranks: alpha or beta is 0 on some");
 }
 
 /// The arguments from which a plan is made.

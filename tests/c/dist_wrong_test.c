@@ -1,6 +1,7 @@
 /* Wrong calls on ranks: one rank passes a wrong argument, and every rank gets the same code, and a
  * text that begins with the argument. No rank hangs. */
 #include "ranks.h"
+#include "tessera_plans.h"
 
 enum { row = TESSERA_ROW_MAJOR, none = TESSERA_NO_TRANS, f64 = TESSERA_F64 };
 
@@ -101,6 +102,138 @@ static void test_plans(void) {
   WRONG(tessera_matmul_plan_free(&freed), "plan");
   CHECK(tessera_matmul_plan_free(&plan) == TESSERA_OK); /* 0 */
   WRONG(make_plan(row, f64, none, square, NULL, NULL), "plan");
+}
+
+static int make_relayout(int order_a, int type, int op, tessera_layout to, const char* options,
+                         tessera_relayout_plan* plan) {
+  return tessera_relayout_plan_create(context, order_a, row, type, 1, &op, &square, &to, options,
+                                      plan);
+}
+
+static int start_relayout(tessera_relayout_plan plan, const double* alpha, const void* from,
+                          int64_t lda, void* to, int64_t ldb) {
+  return tessera_relayout_plan_start(plan, alpha, &from, &lda, NULL, &to, &ldb);
+}
+
+static void test_relayout_plans(void) {
+  tessera_relayout_plan plan = 0, freed = 0;
+  const int op = none;
+  const double zero = 0, one = 1;
+  const void* const from[1] = {a};
+  void* const to[1] = {c};
+  const int64_t ld[1] = {8};
+  int64_t bytes = 0;
+  WRONG_ON_ONE(make_relayout(OR(row, 7), f64, none, square, NULL, &plan), "order_a");
+  WRONG_ON_ONE(make_relayout(row, OR(f64, TESSERA_RECORD(24)), none, square, NULL, &plan), "type");
+  WRONG_ON_ONE(make_relayout(row, f64, OR(none, 0), square, NULL, &plan), "op[0]");
+  WRONG_ON_ONE(make_relayout(row, f64, none, OR(square, 0), NULL, &plan), "layout_b[0]");
+  WRONG_ON_ONE(make_relayout(row, f64, none, square, OR(NULL, "kernel=tiled"), &plan), "options");
+  WRONG(make_relayout(row, f64, none, other, NULL, &plan), "layout_b[0]");
+  WRONG_ON_ONE(tessera_relayout_plan_create(context, row, row, f64, OR(1, 0), &op, &square, &square,
+                                            NULL, &plan),
+               "matrices");
+  WRONG_ON_ONE(tessera_relayout_plan_create(context, row, row, f64, 1, &op, OR(&square, NULL),
+                                            &square, NULL, &plan),
+               "layout_a");
+  WRONG(make_relayout(row, f64, none, square, NULL, NULL), "plan");
+  CHECK(plan == 0);
+  CHECK(make_relayout(row, f64, none, square, NULL, &plan) == TESSERA_OK);
+  WRONG(tessera_relayout_plan_wait(plan), "plan");
+  WRONG_ON_ONE(start_relayout(plan, NULL, OR(a, NULL), 8, c, 8), "a[0]");
+  WRONG_ON_ONE(start_relayout(plan, NULL, a, OR(8, 7), c, 8), "lda[0]");
+  WRONG_ON_ONE(start_relayout(plan, NULL, a, 8, OR(c, a), 8), "b[0]");
+  WRONG_ON_ONE(start_relayout(plan, NULL, a, 8, c, OR(8, -1)), "b[0]");
+  WRONG_ON_ONE(tessera_relayout_plan_start(plan, NULL, OR(from, NULL), ld, NULL, to, ld), "a");
+  WRONG_ON_ONE(tessera_relayout_plan_start(plan, NULL, from, ld, NULL, to, OR(ld, NULL)), "ldb");
+  if (ranks > 1) WRONG(start_relayout(plan, OR(&one, &zero), a, 8, c, 8), "arguments");
+  CHECK(start_relayout(plan, NULL, a, 8, c, 8) == TESSERA_OK);
+  WRONG(start_relayout(plan, NULL, a, 8, c, 8), "plan");
+  freed = plan;
+  WRONG(tessera_relayout_plan_free(&plan), "plan");
+  CHECK(tessera_relayout_plan_wait(plan) == TESSERA_OK);
+  WRONG(tessera_relayout_plan_bytes(plan, NULL), "bytes");
+  CHECK(tessera_relayout_plan_free(&plan) == TESSERA_OK && plan == 0);
+  WRONG(start_relayout(freed, NULL, a, 8, c, 8), "plan");
+  WRONG(tessera_relayout_plan_bytes(freed, &bytes), "plan");
+  WRONG(tessera_relayout_plan_free(NULL), "plan");
+  CHECK(make_relayout(row, TESSERA_I64, none, square, NULL, &plan) == TESSERA_OK);
+  WRONG(start_relayout(plan, &one, a, 8, c, 8), "alpha");
+  CHECK(tessera_relayout_plan_free(&plan) == TESSERA_OK);
+}
+
+static int make_permute(int type, int dims, const int64_t* extents, const int* axes,
+                        const int* grid_a, const char* options, tessera_permute_plan* plan) {
+  const int grid_b[2] = {1, 1};
+  return tessera_permute_plan_create(context, type, dims, extents, axes, grid_a, grid_b, options,
+                                     plan);
+}
+
+static void test_permute_plans(void) {
+  const int64_t extents[2] = {4, 5}, negative[2] = {4, -5}, huge[2] = {INT64_MAX / 2, 8};
+  const int turned[2] = {1, 0}, twice[2] = {1, 1}, one[2] = {1, 1};
+  const int many[2] = {ranks, 2}, zero[2] = {0, 1};
+  int64_t low[2], high[2];
+  tessera_permute_plan plan = 0;
+  WRONG_ON_ONE(make_permute(OR(f64, 99), 2, extents, turned, one, NULL, &plan), "type");
+  WRONG_ON_ONE(make_permute(f64, OR(2, 7), extents, turned, one, NULL, &plan), "dims");
+  WRONG_ON_ONE(make_permute(f64, 2, OR(extents, NULL), turned, one, NULL, &plan), "extents");
+  WRONG_ON_ONE(make_permute(f64, 2, OR(extents, negative), turned, one, NULL, &plan), "extents");
+  WRONG_ON_ONE(make_permute(f64, 2, OR(extents, huge), turned, one, NULL, &plan), "extents");
+  WRONG_ON_ONE(make_permute(f64, 2, extents, OR(turned, twice), one, NULL, &plan), "axes");
+  WRONG_ON_ONE(make_permute(f64, 2, extents, turned, OR(one, many), NULL, &plan), "grid_a");
+  WRONG_ON_ONE(make_permute(f64, 2, extents, turned, OR(one, zero), NULL, &plan), "grid_a");
+  WRONG_ON_ONE(make_permute(f64, 2, extents, turned, OR(one, NULL), NULL, &plan), "grid_a");
+  WRONG_ON_ONE(make_permute(f64, 2, extents, turned, one, OR(NULL, "threads=x"), &plan), "options");
+  CHECK(make_permute(f64, 2, extents, turned, one, NULL, &plan) == TESSERA_OK);
+  WRONG(tessera_permute_plan_boxes(plan, low, high, low, NULL), "high_b");
+  WRONG(tessera_permute_plan_wait(plan), "plan");
+  if (ranks == 1) { /* the array is on rank 0 */
+    WRONG(tessera_permute_plan_start(plan, NULL, c), "a");
+    WRONG(tessera_permute_plan_start(plan, a, a + 19), "b");
+  }
+  CHECK(tessera_permute_plan_start(plan, a, c) == TESSERA_OK);
+  WRONG(tessera_permute_plan_start(plan, a, c), "plan");
+  WRONG(tessera_permute_plan_free(&plan), "plan");
+  CHECK(tessera_permute_plan_wait(plan) == TESSERA_OK);
+  CHECK(tessera_permute_plan_free(&plan) == TESSERA_OK && plan == 0);
+  WRONG(tessera_permute_plan_start(0, a, c), "plan");
+}
+
+static int make_halo(int type, const int64_t* extents, const int64_t* widths, const int* grid,
+                     const char* boundary, int fields, tessera_halo_plan* plan) {
+  return tessera_halo_plan_create(context, type, 1, extents, widths, grid, boundary, 0, fields,
+                                  NULL, plan);
+}
+
+static void test_halo_plans(void) {
+  const int64_t extents[1] = {3 * ranks}, none_here[1] = {0}, two[1] = {2}, four[1] = {4};
+  const int64_t negative[1] = {-1}, zero[1] = {0};
+  const int all[1] = {ranks}, too_many[1] = {ranks + 1};
+  int64_t low[1], high[1];
+  void* const field[1] = {a + 2};
+  void* const missing[1] = {NULL};
+  tessera_halo_plan plan = 0;
+  WRONG_ON_ONE(make_halo(OR(f64, TESSERA_U32), extents, two, all, NULL, 1, &plan), "type");
+  WRONG_ON_ONE(make_halo(f64, OR(extents, none_here), two, all, NULL, 1, &plan), "extents");
+  WRONG_ON_ONE(make_halo(f64, extents, OR(two, negative), all, NULL, 1, &plan), "widths");
+  WRONG_ON_ONE(make_halo(f64, extents, OR(two, NULL), all, NULL, 1, &plan), "widths");
+  if (ranks > 1)
+    WRONG_ON_ONE(make_halo(f64, extents, OR(two, four), all, NULL, 1, &plan), "widths");
+  WRONG_ON_ONE(make_halo(f64, extents, two, OR(all, too_many), NULL, 1, &plan), "grid");
+  WRONG_ON_ONE(make_halo(f64, extents, two, all, OR(NULL, "perodic"), 1, &plan), "boundary");
+  WRONG_ON_ONE(make_halo(f64, extents, two, all, NULL, OR(1, 0), &plan), "fields");
+  CHECK(make_halo(f64, extents, two, all, NULL, 1, &plan) == TESSERA_OK);
+  WRONG(tessera_halo_plan_box(plan, NULL, high), "low");
+  WRONG(tessera_halo_plan_box(plan, low, NULL), "high");
+  WRONG(tessera_halo_plan_wait(plan), "plan");
+  WRONG_ON_ONE(tessera_halo_plan_start(plan, OR(field, NULL), NULL), "field");
+  WRONG_ON_ONE(tessera_halo_plan_start(plan, OR(field, missing), NULL), "field");
+  WRONG_ON_ONE(tessera_halo_plan_start(plan, field, OR(NULL, zero)), "strides");
+  CHECK(tessera_halo_plan_start(plan, field, NULL) == TESSERA_OK);
+  WRONG(tessera_halo_plan_start(plan, field, NULL), "plan");
+  WRONG(tessera_halo_plan_free(&plan), "plan");
+  CHECK(tessera_halo_plan_wait(plan) == TESSERA_OK);
+  CHECK(tessera_halo_plan_free(&plan) == TESSERA_OK && plan == 0);
 }
 
 static void test_keys(void) {
@@ -208,6 +341,9 @@ static void test(MPI_Comm part) {
   CHECK(tessera_layout_grid(context, 7, 7, ranks, 1, &other) == TESSERA_OK);
   test_matrices();
   test_plans();
+  test_relayout_plans();
+  test_permute_plans();
+  test_halo_plans();
   test_keys();
   test_sorted();
   test_handles(part);

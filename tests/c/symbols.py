@@ -1,6 +1,6 @@
-"""symbols.py HEADER|LIST NM...: compares the C functions of a library with those that its header
-declares, or with a list of its interface (exported.txt): programs that were linked with the library
-need every one of these, so a name leaves the list only together with the library's soname."""
+"""symbols.py HEADER,...|LIST NM...: compares the C functions of a library with those that its
+headers declare, or with a list of its interface (exported.txt): programs that were linked with the
+library need every one of these, so a name leaves the list only together with its soname."""
 
 import re
 import subprocess
@@ -15,13 +15,16 @@ def exported(command):
     return {name for name in names if not name.startswith(("_", "DW.ref."))}
 
 
-def declared(header):
-    if header.endswith(".txt"):
-        with open(header, encoding="utf-8") as file:
+def declared(headers):
+    if headers.endswith(".txt"):
+        with open(headers, encoding="utf-8") as file:
             return set(file.read().split())
-    with open(header, encoding="utf-8") as file:
-        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
-    return set(re.findall(r"^(?:int|const char\*) (tessera_\w+)\(", text, re.MULTILINE))
+    names = set()
+    for header in headers.split(","):
+        with open(header, encoding="utf-8") as file:
+            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
+        names |= set(re.findall(r"^(?:int|const char\*) (tessera_\w+)\(", text, re.MULTILINE))
+    return names
 
 
 def main():

@@ -34,7 +34,7 @@ if(LAUNCH)
           share/tessera/configs/studies/tutorial/five_misses.toml
           share/tessera/jobs/env.sh share/tessera/jobs/launch.sh
     include/tessera/tessera.hpp include/tessera/tessera_scalapack.h
-    include/tessera/tessera.h include/tessera/tessera.f90
+    include/tessera/tessera.h include/tessera/tessera_plans.h include/tessera/tessera.f90
           share/tessera/examples/kmeans.c share/tessera/examples/heat.f90
           share/tessera/examples/CMakeLists.txt
           share/doc/tessera/README.md share/doc/tessera/apps/manual/index.md

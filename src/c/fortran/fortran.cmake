@@ -1,4 +1,4 @@
-# The Fortran module of the C API. Constants and interfaces follow from tessera.h. The procedures
+# The Fortran module of the C API. Constants and interfaces follow from its headers. The procedures
 # for arrays are those of the files *.f90.in: a section "== NAME TYPES" becomes one procedure for
 # each type of elements behind the generic NAME, @T being the type, @S its suffix and @N its
 # constant.
@@ -29,7 +29,7 @@ function(tessera_fortran_kind result type)
   elseif(type MATCHES "^(int|MPI_Fint)$")
     set(kind "integer(c_int)")
   else()
-    message(FATAL_ERROR "tessera.h: no Fortran type is known for ${type}")
+    message(FATAL_ERROR "src/tessera*.h: no Fortran type is known for ${type}")
   endif()
   set(${result} "${kind}" PARENT_SCOPE)
 endfunction()
@@ -97,10 +97,14 @@ function(tessera_fortran_section title template)
   set(publics "${publics}" PARENT_SCOPE)
 endfunction()
 
-# tessera_fortran_module(<header> <output> <sections>...): writes the module. The first file of
+# tessera_fortran_module(<headers> <output> <sections>...): writes the module. The first file of
 # sections begins with declarations.
-function(tessera_fortran_module header output)
-  file(READ ${header} text)
+function(tessera_fortran_module headers output)
+  set(text)
+  foreach(header IN LISTS headers)
+    file(READ ${header} more)
+    string(APPEND text "${more}")
+  endforeach()
   string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/" "" text "${text}")
   string(REGEX REPLACE ";" "|" text "${text}")
   string(REGEX REPLACE " ([a-z_]+)\\[[0-9]*\\]" "* \\1" text "${text}")
@@ -145,8 +149,9 @@ function(tessera_fortran_module header output)
     tessera_fortran_section("${title}" "${template}")
   endwhile()
   file(CONFIGURE OUTPUT ${output} @ONLY CONTENT
-"! The Fortran module of Tessera, made from tessera.h. Arrays are in Fortran's order, indices begin
-! at 1, ranks at 0. ierr is a code; tessera_error_message() is the text of the last error.
+"! The Fortran module of Tessera, made from its headers for C. Arrays are in Fortran's order,
+! indices begin at 1, ranks at 0. ierr is a code; tessera_error_message() is the text of the last
+! error.
 module tessera
   use, intrinsic :: iso_c_binding
   implicit none
@@ -160,5 +165,5 @@ contains
 @procedures@
 end module tessera
 ")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header} ${ARGN})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers} ${ARGN})
 endfunction()
