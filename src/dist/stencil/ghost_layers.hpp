@@ -3,10 +3,8 @@
 // and those of periodic dimensions that are not divided.
 
 #include <array>
-#include <complex>
 #include <cstring>
 
-#include "base/complex.hpp"
 #include "dist/stencil/halo_exchange.hpp"
 
 namespace tessera::inline v1::dist::stencil {
@@ -19,18 +17,6 @@ void copy_row(T* to, index_t to_step, const T* from, index_t from_step, index_t 
     return;
   }
   for (index_t i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
-}
-
-/// Returns the number as an element.
-template <class T>
-[[nodiscard]] T element_of_value(double value) {
-  if constexpr (is_complex<T>) {
-    return {static_cast<Real<T>>(value)};
-  } else if constexpr (requires { typename T::value_type; }) {
-    return {static_cast<typename T::value_type>(value)};
-  } else {
-    return static_cast<T>(value);
-  }
 }
 
 /// The box of a rank and its ghost layers.
@@ -51,13 +37,17 @@ class GhostLayers {
     }
   }
 
+  /// The values beyond constant sides.
+  template <class T>
+  using Values = std::array<std::array<T, 2>, 3>;
+
   /// Fills them. Precondition: layers that neighbours send are filled. x comes first, because the
   /// rule of z takes precedence where several apply.
   template <class T>
-  void fill(const GridView<T>& u) const {
-    for (int d = 2; d >= 0; --d)
-      for (int side = 0; side < 2; ++side)
-        if (own_[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)]) fill(u, d, side);
+  void fill(const GridView<T>& u, const Values<T>& beyond) const {
+    for (std::size_t d = 3; d-- > 0;)
+      for (std::size_t side = 0; side < 2; ++side)
+        if (own_[d][side]) fill(u, static_cast<int>(d), static_cast<int>(side), beyond[d][side]);
   }
 
  private:
@@ -79,12 +69,11 @@ class GhostLayers {
   }
 
   template <class T>
-  void fill(const GridView<T>& u, int d, int side) const {
-    const auto& [kind, value] = sides_[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)];
+  void fill(const GridView<T>& u, int d, int side, const T& constant) const {
+    const Boundary kind = sides_[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)].kind;
     const From origin = tessera::stencil::origin_of(kind);
     const Box3 box = layers(d, side);
     if (origin == From::given || box.empty()) return;
-    const T constant = element_of_value<T>(value);
     for (index_t z = box.low[0]; z < box.high[0]; ++z) {
       for (index_t y = box.low[1]; y < box.high[1]; ++y) {
         const Index3 at{{z, y, box.low[2]}};

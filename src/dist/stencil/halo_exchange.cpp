@@ -6,16 +6,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <complex>
-#include <optional>
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/half.hpp"
 #include "dist/stencil/ghost_layers.hpp"
 #include "machine/buffer.hpp"
 #include "machine/team.hpp"
-#include "mpi/agreement.hpp"
 #include "mpi/repeated.hpp"
 
 namespace tessera::inline v1::dist::stencil {
@@ -43,6 +39,12 @@ void check_shape(const mpi::Communicator& comm, const HaloShape& shape) {
                                  shape.widths[d], d, grid.shortest(d)));
   }
 }
+
+/// A point of which only the bytes are moved.
+template <std::size_t bytes>
+struct Cell {
+  std::byte of[bytes];
+};
 
 /// The boxes of all directions that travel between this rank and a peer.
 struct Message {
@@ -94,56 +96,90 @@ void each_row(const GridView<T>& u, const Box3& box, T* buffer, int threads, con
 
 }  // namespace
 
+class HaloMoves::Impl {
+ public:
+  Impl(const mpi::Communicator& comm, const HaloShape& shape) : box_(shape.grid.of(comm.rank())) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  virtual ~Impl() = default;
+
+  [[nodiscard]] const Box3& box() const { return box_; }
+  [[nodiscard]] virtual std::size_t fields() const = 0;
+  virtual void bind(std::size_t field, const Memory& memory) = 0;
+  virtual void start() = 0;
+  virtual void wait() = 0;
+  [[nodiscard]] virtual index_t messages() const = 0;
+  [[nodiscard]] virtual index_t buffer_bytes() const = 0;
+
+  bool started = false;
+
+ private:
+  Box3 box_;
+};
+
+namespace {
+
 template <class T>
-struct HaloPlan<T>::State {
-  State(const mpi::Communicator& communicator, const HaloShape& shape, index_t fields,
-        int thread_count)
-      : threads(thread_count),
-        views(static_cast<std::size_t>(fields)),
-        box(shape.grid.of(communicator.rank())) {
+class Moves : public HaloMoves::Impl {
+ public:
+  Moves(const mpi::Communicator& comm, const HaloShape& shape, const HaloMoves::Values& beyond,
+        index_t fields, int threads)
+      : Impl(comm, shape), threads_(threads), views_(static_cast<std::size_t>(fields)) {
+    if (box().empty()) return;
+    for (std::size_t d = 0; d < 3; ++d)
+      for (std::size_t side = 0; side < 2; ++side)
+        std::memcpy(beyond_[d][side].of, beyond[d][side].data(), sizeof(T));
     const auto periodic = periodic_of(shape.sides);
-    const int rank = communicator.rank();
-    if (box.empty()) return;
-    ghosts = GhostLayers(shape, rank);
-    sends = messages_of(layout::halo_sends(shape.grid, rank, shape.widths, periodic), fields);
-    receives = messages_of(layout::halo_receives(shape.grid, rank, shape.widths, periodic), fields);
-    outgoing = machine::Buffer<T>(total(sends));
-    incoming = machine::Buffer<T>(total(receives));
+    const int rank = comm.rank();
+    ghosts_ = GhostLayers(shape, rank);
+    sends_ = messages_of(layout::halo_sends(shape.grid, rank, shape.widths, periodic), fields);
+    receives_ =
+        messages_of(layout::halo_receives(shape.grid, rank, shape.widths, periodic), fields);
+    outgoing_ = machine::Buffer<T>(total(sends_));
+    incoming_ = machine::Buffer<T>(total(receives_));
     std::vector<mpi::RepeatedMessages::Out> out;
     std::vector<mpi::RepeatedMessages::In> in;
-    for (const Message& m : sends)
-      out.push_back({m.peer, std::as_bytes(std::span(outgoing.data() + m.offset, size_of(m)))});
-    for (const Message& m : receives)
+    for (const Message& m : sends_)
+      out.push_back({m.peer, std::as_bytes(std::span(outgoing_.data() + m.offset, size_of(m)))});
+    for (const Message& m : receives_)
       in.push_back(
-          {m.peer, std::as_writable_bytes(std::span(incoming.data() + m.offset, size_of(m)))});
-    messages = mpi::RepeatedMessages(communicator, out, in);
+          {m.peer, std::as_writable_bytes(std::span(incoming_.data() + m.offset, size_of(m)))});
+    messages_ = mpi::RepeatedMessages(comm, out, in);
   }
+
+  [[nodiscard]] std::size_t fields() const override { return views_.size(); }
+  void bind(std::size_t field, const HaloMoves::Memory& memory) override {
+    views_[field] = {static_cast<T*>(memory.data), memory.extent, memory.stride};
+  }
+  void start() override {
+    messages_.start_receives();
+    for (std::size_t m = 0; m < sends_.size(); ++m) {
+      pack(sends_[m]);
+      messages_.start_send(m);
+    }
+  }
+  void wait() override {
+    for (auto complete = messages_.arrived(); !complete.empty(); complete = messages_.arrived())
+      for (const std::size_t m : complete) unpack(receives_[m]);
+    messages_.finish();
+    for (const GridView<T>& view : views_)
+      if (!box().empty()) ghosts_.fill(view, beyond_);
+  }
+  [[nodiscard]] index_t messages() const override { return static_cast<index_t>(sends_.size()); }
+  [[nodiscard]] index_t buffer_bytes() const override {
+    return (outgoing_.size() + incoming_.size()) * index_t{sizeof(T)};
+  }
+
+ private:
   [[nodiscard]] static std::size_t size_of(const Message& m) {
     return static_cast<std::size_t>(m.elements);
   }
 
-  /// Formats no text unless something is wrong: executions allocate nothing.
-  void check(std::span<const GridView<T>> fields) const {
-    if (fields.size() != views.size())
-      throw Error::of_argument(
-          "fields", fmt::format("has {} fields: the plan has {}", fields.size(), views.size()));
-    for (std::size_t f = 0; f < fields.size() && !box.empty(); ++f) {
-      const auto fail_here = [&](const std::string& problem) {
-        throw Error::of_argument(fmt::format("fields[{}]", f), problem);
-      };
-      const Index3 n = fields[f].extent, size = box.size();
-      if (fields[f].data == nullptr) fail_here("has no memory");
-      if (!(n == size))
-        fail_here(fmt::format("has {} x {} x {} points: the box of this rank has {} x {} x {}",
-                              n[0], n[1], n[2], size[0], size[1], size[2]));
-    }
-  }
-
   void pack(const Message& message) {
-    T* to = outgoing.data() + message.offset;
+    T* to = outgoing_.data() + message.offset;
     for (const Box3& part : message.boxes) {
-      for (const GridView<T>& view : views) {
-        each_row(view, part, to, threads, [&](const T* row, T* packed, index_t n) {
+      for (const GridView<T>& view : views_) {
+        each_row(view, part, to, threads_, [&](const T* row, T* packed, index_t n) {
           copy_row(packed, 1, row, view.stride[2], n);
         });
         to += part.volume();
@@ -151,10 +187,10 @@ struct HaloPlan<T>::State {
     }
   }
   void unpack(const Message& message) {
-    T* from = incoming.data() + message.offset;
+    T* from = incoming_.data() + message.offset;
     for (const Box3& part : message.boxes) {
-      for (const GridView<T>& view : views) {
-        each_row(view, part, from, threads, [&](T* row, const T* packed, index_t n) {
+      for (const GridView<T>& view : views_) {
+        each_row(view, part, from, threads_, [&](T* row, const T* packed, index_t n) {
           copy_row(row, view.stride[2], packed, 1, n);
         });
         from += part.volume();
@@ -162,96 +198,83 @@ struct HaloPlan<T>::State {
     }
   }
 
-  int threads;
-  std::vector<GridView<T>> views;  ///< of the last start()
-  Box3 box;
-  GhostLayers ghosts;
-  std::vector<Message> sends, receives;
-  machine::Buffer<T> outgoing, incoming;
-  mpi::RepeatedMessages messages;
-  bool started = false;
+  int threads_;
+  std::vector<GridView<T>> views_;  ///< of the last start()
+  GhostLayers::Values<T> beyond_{};
+  GhostLayers ghosts_;
+  std::vector<Message> sends_, receives_;
+  machine::Buffer<T> outgoing_, incoming_;
+  mpi::RepeatedMessages messages_;
 };
 
-template <class T>
-HaloPlan<T>::HaloPlan(const mpi::Communicator& comm, const HaloShape& shape, index_t fields,
-                      int threads) {
+}  // namespace
+
+HaloMoves::HaloMoves(const mpi::Communicator& comm, const HaloShape& shape, const Points& points,
+                     index_t fields, int threads) {
   require_argument(!comm.empty(), "comm", "is an empty communicator");
   require_argument(fields >= 1, "fields", fmt::format("is {}: must be at least 1", fields));
   require_argument(threads >= 1, "threads", fmt::format("is {}: must be at least 1", threads));
   check_shape(comm, shape);
-  state_ = std::make_unique<State>(comm, shape, fields, threads);
+  impl_ = [&]() -> std::unique_ptr<Impl> {
+    const auto make = [&]<class T>(T) {
+      return std::make_unique<Moves<T>>(comm, shape, points.beyond, fields, threads);
+    };
+    switch (points.bytes) {
+      case 1:
+        return make(Cell<1>{});
+      case 2:
+        return make(Cell<2>{});
+      case 4:
+        return make(Cell<4>{});
+      case 8:
+        return make(Cell<8>{});
+      default:
+        return make(Cell<16>{});
+    }
+  }();
 }
-template <class T>
-HaloPlan<T>::HaloPlan(HaloPlan&&) noexcept = default;
-template <class T>
-HaloPlan<T>& HaloPlan<T>::operator=(HaloPlan&&) noexcept = default;
-template <class T>
-HaloPlan<T>::~HaloPlan() = default;
+HaloMoves::HaloMoves(HaloMoves&&) noexcept = default;
+HaloMoves& HaloMoves::operator=(HaloMoves&&) noexcept = default;
+HaloMoves::~HaloMoves() = default;
 
-template <class T>
-void HaloPlan<T>::check(std::span<const GridView<T>> fields) const {
-  state_->check(fields);
+void HaloMoves::check_fields(std::size_t fields) const {
+  if (fields != impl_->fields())
+    throw Error::of_argument(
+        "fields", fmt::format("has {} fields: the plan has {}", fields, impl_->fields()));
 }
 
-template <class T>
-void HaloPlan<T>::start(std::span<const GridView<T>> fields) {
-  State& s = *state_;
-  if (s.started)
+/// Formats no text unless something is wrong: executions allocate nothing.
+void HaloMoves::check(std::size_t field, const Memory& memory) const {
+  if (impl_->box().empty()) return;
+  const auto fail_here = [&](const std::string& problem) {
+    throw Error::of_argument(fmt::format("fields[{}]", field), problem);
+  };
+  const Index3 n = memory.extent, size = impl_->box().size();
+  if (memory.data == nullptr) fail_here("has no memory");
+  if (!(n == size))
+    fail_here(fmt::format("has {} x {} x {} points: the box of this rank has {} x {} x {}", n[0],
+                          n[1], n[2], size[0], size[1], size[2]));
+}
+
+void HaloMoves::expect_idle() const {
+  if (impl_->started)
     throw Error(ExitCode::usage, "start: the plan is started already; call wait first");
-  s.check(fields);
-  std::copy(fields.begin(), fields.end(), s.views.begin());
-  s.started = true;
-  s.messages.start_receives();
-  for (std::size_t m = 0; m < s.sends.size(); ++m) {
-    s.pack(s.sends[m]);
-    s.messages.start_send(m);
-  }
+}
+void HaloMoves::bind(std::size_t field, const Memory& memory) { impl_->bind(field, memory); }
+
+void HaloMoves::start() {
+  impl_->started = true;
+  impl_->start();
 }
 
-template <class T>
-void HaloPlan<T>::wait() {
-  State& s = *state_;
-  if (!s.started) throw Error(ExitCode::usage, "wait: the plan is not started; call start first");
-  for (auto complete = s.messages.arrived(); !complete.empty(); complete = s.messages.arrived())
-    for (const std::size_t m : complete) s.unpack(s.receives[m]);
-  s.messages.finish();
-  for (const GridView<T>& view : s.views)
-    if (!s.box.empty()) s.ghosts.fill(view);
-  s.started = false;
+void HaloMoves::wait() {
+  if (!impl_->started)
+    throw Error(ExitCode::usage, "wait: the plan is not started; call start first");
+  impl_->wait();
+  impl_->started = false;
 }
 
-template <class T>
-index_t HaloPlan<T>::messages() const {
-  return static_cast<index_t>(state_->sends.size());
-}
-template <class T>
-index_t HaloPlan<T>::buffer_bytes() const {
-  return (state_->outgoing.size() + state_->incoming.size()) * index_t{sizeof(T)};
-}
-
-template <class T>
-void exchange_halo(const mpi::Communicator& comm, const GridView<T>& field,
-                   const HaloShape& shape) {
-  std::optional<HaloPlan<T>> plan;
-  mpi::together(comm, "exchange", [&] {
-    plan.emplace(comm, shape);
-    plan->check(std::span(&field, 1));
-  });
-  plan->execute(field);
-}
-
-#define TESSERA_INSTANTIATE(T) \
-  template class HaloPlan<T>;  \
-  template void exchange_halo(const mpi::Communicator&, const GridView<T>&, const HaloShape&)
-TESSERA_INSTANTIATE(Half);
-TESSERA_INSTANTIATE(float);
-TESSERA_INSTANTIATE(double);
-TESSERA_INSTANTIATE(std::int32_t);
-TESSERA_INSTANTIATE(std::int64_t);
-TESSERA_INSTANTIATE(Complex<float>);
-TESSERA_INSTANTIATE(Complex<double>);
-TESSERA_INSTANTIATE(std::complex<float>);
-TESSERA_INSTANTIATE(std::complex<double>);
-#undef TESSERA_INSTANTIATE
+index_t HaloMoves::messages() const { return impl_->messages(); }
+index_t HaloMoves::buffer_bytes() const { return impl_->buffer_bytes(); }
 
 }  // namespace tessera::inline v1::dist::stencil

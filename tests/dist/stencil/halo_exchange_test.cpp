@@ -29,6 +29,17 @@ T number(index_t value) {
     return static_cast<T>(static_cast<float>(value));
   }
 }
+/// A half of another library, as __half and __nv_bfloat16 are made.
+class OtherHalf {
+ public:
+  OtherHalf() = default;
+  OtherHalf(double value) : half_(value) {}
+  bool operator==(const OtherHalf& other) const { return half_.bits == other.half_.bits; }
+
+ private:
+  Half half_;
+};
+
 /// Return the value of field `which` at a point: small, hence exact in every type.
 index_t code(int which, Index3 p) { return (p[0] * 31 + p[1] * 7 + p[2] * 3 + which * 5) % 257; }
 index_t given_code(int which, Index3 p) {
@@ -211,6 +222,33 @@ TEST(HaloExchange, FillsAllLayersOfRandomShapes) {
   exchange_at_random<Half>(5, 60);
   exchange_at_random<std::complex<float>>(6, 60);
   exchange_at_random<Complex<double>>(7, 60);
+  exchange_at_random<long long>(8, 60);
+  exchange_at_random<short>(9, 60);
+  exchange_at_random<OtherHalf>(10, 60);
+#ifdef __FLT16_MANT_DIG__
+  exchange_at_random<_Float16>(11, 60);
+#endif
+}
+
+/// Points of one byte in a ring of ranks, and a constant that they do not hold.
+TEST(HaloExchange, MovesBytes) {
+  const Communicator comm = Communicator::world();
+  HaloShape shape;
+  shape.grid = {{{1, 1, 3 * comm.size()}}, {{1, 1, comm.size()}}, comm.size()};
+  shape.widths = {{0, 0, 2}};
+  shape.sides = all_sides({Boundary::constant, 250});
+  std::vector<unsigned char> row(7);
+  for (int x = 0; x < 3; ++x)
+    row[static_cast<std::size_t>(x) + 2] = static_cast<unsigned char>(3 * comm.rank() + x);
+  exchange_halo(comm, GridView<unsigned char>{row.data() + 2, {{1, 1, 3}}, {{7, 7, 1}}, 1}, shape);
+  for (int x = -2; x < 5; ++x) {
+    const int at = 3 * comm.rank() + x;
+    EXPECT_EQ(row[static_cast<std::size_t>(x + 2)], at < 0 || at >= 3 * comm.size() ? 250 : at);
+  }
+  EXPECT_THROW(HaloPlan<signed char>(comm, shape), Error);
+  shape.sides = all_sides({Boundary::constant, -128.5});
+  EXPECT_NO_THROW(HaloPlan<signed char>(comm, shape));
+  EXPECT_THROW(HaloPlan<unsigned long long>(comm, shape), Error);
 }
 
 HaloShape cube(int ranks, index_t n, index_t width) {
