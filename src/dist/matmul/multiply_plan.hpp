@@ -2,8 +2,11 @@
 // Products of the same shape in the same distributions, in the caller's memory: planned once,
 // computed many times.
 
+#include <complex>
 #include <memory>
 #include <span>
+#include <type_traits>
+#include <vector>
 
 #include "dist/matmul/multiply.hpp"
 #include "dist/relayout/relayout.hpp"
@@ -38,7 +41,8 @@ struct ProductMemory {
 
 /// A product that is planned once and executed many times. Executions allocate nothing beyond what
 /// kernel and MPI keep from the first ones, and search no plan; they must be in the same order on
-/// all ranks as those of other plans of the communicator. T is float, double or Complex of these.
+/// all ranks as those of other plans of the communicator. T is float, double, or Complex or
+/// std::complex of these.
 template <class T>
 class MultiplyPlan {
  public:
@@ -85,6 +89,57 @@ class MultiplyPlan {
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+/// Products of std::complex numbers, as those of Complex.
+template <class F>
+class MultiplyPlan<std::complex<F>> {
+ public:
+  using Number = std::complex<F>;
+  using Own = Complex<F>;
+
+  MultiplyPlan(const mpi::Communicator& comm, const ProductLayouts& layouts,
+               const Method& method = {})
+      : plan_(comm, layouts, method) {}
+
+  void execute(const ProductMemory<Number>& memory) { plan_.execute(own(memory)); }
+  void execute(Number alpha, relayout::LocalArray<const Number> a,
+               relayout::LocalArray<const Number> b, Number beta, relayout::LocalArray<Number> c) {
+    execute({alpha, std::span(&a, 1), std::span(&b, 1), beta, std::span(&c, 1)});
+  }
+  void check(const ProductMemory<Number>& memory) const { plan_.check(own(memory)); }
+
+  [[nodiscard]] static index_t workspace_bytes(const mpi::Communicator& comm,
+                                               const ProductLayouts& layouts,
+                                               const Method& method = {}) {
+    return MultiplyPlan<Own>::workspace_bytes(comm, layouts, method);
+  }
+  [[nodiscard]] index_t workspace_bytes() const { return plan_.workspace_bytes(); }
+  [[nodiscard]] index_t sent_bytes() const { return plan_.sent_bytes(); }
+  [[nodiscard]] index_t received_bytes() const { return plan_.received_bytes(); }
+  [[nodiscard]] const mpi::Phases& phases() const { return plan_.phases(); }
+
+ private:
+  /// Returns the same memory; its arrays are valid until the next call.
+  [[nodiscard]] ProductMemory<Own> own(const ProductMemory<Number>& memory) const {
+    const auto convert = [](const auto& from, auto& to) {
+      to.clear();
+      using To = std::remove_pointer_t<decltype(to.data()->data)>;
+      for (const auto& array : from) to.push_back({reinterpret_cast<To*>(array.data), array.ld});
+    };
+    convert(memory.a, a_);
+    convert(memory.b, b_);
+    convert(memory.c, c_);
+    return {{memory.alpha.real(), memory.alpha.imag()},
+            a_,
+            b_,
+            {memory.beta.real(), memory.beta.imag()},
+            c_};
+  }
+
+  MultiplyPlan<Own> plan_;
+  mutable std::vector<relayout::LocalArray<const Own>> a_, b_;
+  mutable std::vector<relayout::LocalArray<Own>> c_;
 };
 
 }  // namespace tessera::inline v1::dist::matmul

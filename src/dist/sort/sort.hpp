@@ -69,18 +69,8 @@ index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order orde
 index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const Method& method,
                    mpi::Phases& phases);
 
-/// Keys that sort_keys sorts as keys of another type: integers under other names than those of
-/// TESSERA_FOR_KEY_TYPES (long long), and of less than 32 bits.
-template <class T>
-concept OtherKey = std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8 &&
-                   !std::same_as<T, std::int32_t> && !std::same_as<T, std::int64_t> &&
-                   !std::same_as<T, std::uint32_t> && !std::same_as<T, std::uint64_t>;
-/// The type of such keys in the sort.
-template <OtherKey T>
-using SortedAs =
-    std::conditional_t<sizeof(T) == 8,
-                       std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
-                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;
+using tessera::sort::OtherKey;
+using tessera::sort::SortedAs;
 
 /// As above. Keys of less than 32 bits are sorted in a copy in 32 bits, without calls of `done`.
 template <OtherKey T>

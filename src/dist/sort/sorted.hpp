@@ -4,7 +4,9 @@
 // Keys are compared as numbers: -0 equals 0, all NaN are equal and last, in either order. Keys that
 // sort_keys() has sorted are in that order. Positions count the keys of all ranks, rank by rank.
 
+#include <ranges>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dist/sort/sort.hpp"
@@ -13,6 +15,28 @@ namespace tessera::inline v1::dist::sort {
 
 /// The position before the keys that equal a value, or behind them.
 enum class SearchSide { left, right };
+
+/// A vector, array or span of keys.
+template <class R>
+concept KeyRange = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
+
+/// Keys as those of the type that sorts them, in a copy if that is wider.
+template <OtherKey T>
+class AsSorted {
+ public:
+  explicit AsSorted(std::span<const T> keys) : same_(keys) {
+    if constexpr (copies) copy_.assign(keys.begin(), keys.end());
+  }
+  [[nodiscard]] std::span<const SortedAs<T>> keys() const {
+    if constexpr (copies) return copy_;
+    return {reinterpret_cast<const SortedAs<T>*>(same_.data()), same_.size()};
+  }
+
+ private:
+  static constexpr bool copies = sizeof(T) < sizeof(SortedAs<T>);
+  std::span<const T> same_;
+  std::vector<SortedAs<T>> copy_;
+};
 
 /// Returns for each of this rank's values the position at which it would keep `sorted`, this rank's
 /// part of the sorted keys, in order. Ranks may have any number of keys and of values. Throws
@@ -25,6 +49,24 @@ template <class T>
                                                 std::span<const T> values,
                                                 SearchSide side = SearchSide::left,
                                                 Order order = Order::ascending);
+/// As above, for keys under other names and of less than 32 bits, which are copied.
+template <OtherKey T>
+[[nodiscard]] std::vector<index_t> searchsorted(const mpi::Communicator& comm,
+                                                std::span<const T> sorted,
+                                                std::span<const T> values,
+                                                SearchSide side = SearchSide::left,
+                                                Order order = Order::ascending) {
+  const AsSorted<T> all(sorted), some(values);
+  return searchsorted(comm, all.keys(), some.keys(), side, order);
+}
+/// As above, for vectors, arrays and spans of keys of one type.
+template <KeyRange R, KeyRange V>
+[[nodiscard]] std::vector<index_t> searchsorted(const mpi::Communicator& comm, const R& sorted,
+                                                const V& values, SearchSide side = SearchSide::left,
+                                                Order order = Order::ascending) {
+  return searchsorted(comm, std::span<const std::ranges::range_value_t<R>>(sorted),
+                      std::span<const std::ranges::range_value_t<R>>(values), side, order);
+}
 
 /// Groups of equal keys, each on the rank of its first key.
 struct Groups {
@@ -37,6 +79,19 @@ template <class T>
 [[nodiscard]] Groups group_boundaries(const mpi::Communicator& comm, std::span<const T> sorted,
                                       Order order = Order::ascending,
                                       int threads = machine::default_threads());
+template <OtherKey T>
+[[nodiscard]] Groups group_boundaries(const mpi::Communicator& comm, std::span<const T> sorted,
+                                      Order order = Order::ascending,
+                                      int threads = machine::default_threads()) {
+  return group_boundaries(comm, AsSorted<T>(sorted).keys(), order, threads);
+}
+template <KeyRange R>
+[[nodiscard]] Groups group_boundaries(const mpi::Communicator& comm, const R& sorted,
+                                      Order order = Order::ascending,
+                                      int threads = machine::default_threads()) {
+  return group_boundaries(comm, std::span<const std::ranges::range_value_t<R>>(sorted), order,
+                          threads);
+}
 
 /// Distinct keys, the first of each group, with the number of keys in their groups.
 template <class T>
@@ -49,5 +104,20 @@ template <class T>
 [[nodiscard]] Distinct<T> unique(const mpi::Communicator& comm, std::span<const T> sorted,
                                  Order order = Order::ascending,
                                  int threads = machine::default_threads());
+template <OtherKey T>
+[[nodiscard]] Distinct<T> unique(const mpi::Communicator& comm, std::span<const T> sorted,
+                                 Order order = Order::ascending,
+                                 int threads = machine::default_threads()) {
+  Distinct<SortedAs<T>> found = unique(comm, AsSorted<T>(sorted).keys(), order, threads);
+  Distinct<T> same{{}, std::move(found.counts)};
+  for (const SortedAs<T> key : found.keys) same.keys.push_back(static_cast<T>(key));
+  return same;
+}
+template <KeyRange R>
+[[nodiscard]] Distinct<std::ranges::range_value_t<R>> unique(
+    const mpi::Communicator& comm, const R& sorted, Order order = Order::ascending,
+    int threads = machine::default_threads()) {
+  return unique(comm, std::span<const std::ranges::range_value_t<R>>(sorted), order, threads);
+}
 
 }  // namespace tessera::inline v1::dist::sort

@@ -2,6 +2,7 @@
 // The table of single-rank matrix multiplication variants.
 
 #include <cmath>
+#include <complex>
 #include <span>
 #include <type_traits>
 
@@ -81,6 +82,21 @@ struct Variant : VariantInfo {
   }
   void operator()(const Gemm<Complex<double>>& g, const Tuning& tuning = {}) const {
     c128(g, tuning);
+  }
+  template <class F>
+  void operator()(const Gemm<std::complex<F>>& g, const Tuning& tuning = {}) const {
+    using Own = Complex<F>;
+    const auto operand = [](const MatrixView<const std::complex<F>>& x) {
+      return MatrixView<const Own>{reinterpret_cast<const Own*>(x.data), x.rows, x.cols, x.ld};
+    };
+    (*this)(Gemm<Own>{.alpha = {g.alpha.real(), g.alpha.imag()},
+                      .a = operand(g.a),
+                      .op_a = g.op_a,
+                      .b = operand(g.b),
+                      .op_b = g.op_b,
+                      .beta = {g.beta.real(), g.beta.imag()},
+                      .c = {reinterpret_cast<Own*>(g.c.data), g.c.rows, g.c.cols, g.c.ld}},
+            tuning);
   }
 };
 

@@ -11,6 +11,7 @@
 // Descending order reverses the numbers; NaN stays last.
 
 #include <bit>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -122,5 +123,18 @@ struct Block {
   index_t device_memory = 0;    ///< device memory that a kernel may use, in bytes; 0: what is free
   const Done* done = nullptr;   ///< may be called for none or some of the keys
 };
+
+/// Keys that are sorted as keys of another type: integers under other names than std::int32_t,
+/// std::int64_t and their unsigned ones (long long), and of less than 32 bits.
+template <class T>
+concept OtherKey = std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8 &&
+                   !std::same_as<T, std::int32_t> && !std::same_as<T, std::int64_t> &&
+                   !std::same_as<T, std::uint32_t> && !std::same_as<T, std::uint64_t>;
+/// The type of such keys in the sort.
+template <OtherKey T>
+using SortedAs =
+    std::conditional_t<sizeof(T) == 8,
+                       std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
+                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;
 
 }  // namespace tessera::inline v1::sort

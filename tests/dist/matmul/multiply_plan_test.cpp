@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "allocations.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "dist/matmul/laid_out.hpp"
 #include "dist/relayout/placed.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 
@@ -271,6 +273,45 @@ TEST(MultiplyPlan, AllocatesNothingAfterTheSecondExecution) {
     EXPECT_EQ(fixture.allocated_later(plan), 0U);
     EXPECT_EQ(comm.sum(plan.sent_bytes()), comm.sum(plan.received_bytes()));
   }
+}
+
+/// std::complex gives the bits of Complex, in plans and single products, and allocates nothing.
+TEST(MultiplyPlan, TakesStdComplex) {
+  using Own = Complex<double>;
+  using Number = std::complex<double>;
+  const Communicator comm = Communicator::world();
+  const index_t m = 13, n = 9, k = 21;
+  const layout::Distribution of_a(layout::row_blocks(m, k, comm.size())),
+      of_b(layout::row_blocks(k, n, comm.size())), of_c(layout::row_blocks(m, n, comm.size()));
+  std::vector<Own> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n)),
+      c(static_cast<std::size_t>(m * n), {1, 2});
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = {1.0 + static_cast<double>(i % 7), 0.5};
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = {0.25, static_cast<double>(i % 5)};
+  std::vector<Own> planned = c, single = c;
+  const auto std_of = [](const std::vector<Own>& x) {
+    return reinterpret_cast<const Number*>(x.data());
+  };
+  auto* const to = reinterpret_cast<Number*>(planned.data());
+  Method method;
+  method.threads = 1;
+  MultiplyPlan<Own> plan(comm, {{of_a}, Op::none, {of_b}, Op::none, {of_c}}, method);
+  plan.execute({2, 1}, {a.data(), k}, {b.data(), n}, {-1, 1}, {c.data(), n});
+  MultiplyPlan<Number> same(comm, {{of_a}, Op::none, {of_b}, Op::none, {of_c}}, method);
+  same.execute({2, 1}, {std_of(a), k}, {std_of(b), n}, {-1, 1}, {to, n});
+  EXPECT_EQ(std::memcmp(planned.data(), c.data(), c.size() * sizeof(Own)), 0);
+  EXPECT_EQ(same.workspace_bytes(), plan.workspace_bytes());
+  multiply(comm,
+           LaidOutProduct<Number>{.alpha = {2, 1},
+                                  .a = {of_a, {std_of(a), k}},
+                                  .b = {of_b, {std_of(b), n}},
+                                  .beta = {-1, 1},
+                                  .c = {of_c, {reinterpret_cast<Number*>(single.data()), n}}},
+           method);
+  EXPECT_EQ(std::memcmp(single.data(), c.data(), c.size() * sizeof(Own)), 0);
+  same.execute({1}, {std_of(a), k}, {std_of(b), n}, {1}, {to, n});
+  const std::size_t before = allocated_bytes();
+  same.execute({1}, {std_of(a), k}, {std_of(b), n}, {1}, {to, n});
+  EXPECT_EQ(allocated_bytes() - before, 0U);
 }
 
 /// One rank has everything where it is.

@@ -80,7 +80,8 @@ class Sorted : public testing::Test {
                                   static_cast<std::size_t>(range.size()));
   }
 };
-using KeyTypes = testing::Types<std::int32_t, std::uint64_t, float, double>;
+using KeyTypes =
+    testing::Types<std::int32_t, std::uint64_t, float, double, long long, short, unsigned char>;
 TYPED_TEST_SUITE(Sorted, KeyTypes);
 
 TYPED_TEST(Sorted, PositionsAreThoseOfOneRank) {
@@ -129,6 +130,16 @@ TYPED_TEST(Sorted, GroupsAndDistinctKeysAreThoseOfOneRank) {
       EXPECT_EQ(found.counts[k], (at + 1 == last ? end : at[1]) - *at);
     }
   });
+}
+
+/// The type of keys follows from vectors and spans, const or not.
+TEST(SortedKeys, AreDeduced) {
+  const auto comm = mpi::Communicator::world();
+  std::vector<long long> keys{2 * comm.rank(), 2 * comm.rank()};
+  EXPECT_EQ(searchsorted(comm, keys, std::span(keys)).front(), 2 * comm.rank());
+  EXPECT_EQ(group_boundaries(comm, std::span(keys)).begins.size(), 1U);
+  const Distinct<long long> found = unique(comm, keys);
+  EXPECT_EQ(found.keys, std::vector<long long>{2 * comm.rank()});
 }
 
 TEST(SortedKeys, OutOfOrderAreRefusedByAllRanks) {

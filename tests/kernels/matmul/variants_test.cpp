@@ -3,6 +3,8 @@
 #include "kernels/matmul/variants.hpp"
 
 #include <algorithm>
+#include <complex>
+#include <vector>
 
 #include "machine/fork_join.hpp"
 #include "machine/gpu.hpp"
@@ -137,6 +139,18 @@ TYPED_TEST(Variants, AreExactOnIntegersSoEqualBitForBit) {
     variant(g);
     EXPECT_TRUE(same_bits(got, want)) << variant.name;
   }
+}
+
+TEST(StdComplex, IsMultiplied) {
+  using Number = std::complex<double>;
+  const std::vector<Number> a{{1, 2}, {0, 1}}, b{{3, 0}, {1, -1}};
+  std::vector<Number> c{{1, 1}};
+  best()(Gemm<Number>{.alpha = {0, 1},
+                      .a = {a.data(), 1, 2, 2},
+                      .b = {b.data(), 2, 1, 1},
+                      .beta = {2, 0},
+                      .c = {c.data(), 1, 1, 1}});
+  EXPECT_EQ(c.front(), Number(-5, 6));  // i ((1+2i) 3 + i (1-i)) + 2 (1+i)
 }
 
 TYPED_TEST(Variants, TakeAnyTileAndColumnWidth) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -322,6 +323,24 @@ TEST(Choose, KnowsTheShapes) {
   EXPECT_EQ(plan("staggered"), "radix");
   EXPECT_EQ(plan("root_dup"), "counting_bucketed");
   EXPECT_EQ(plan("uniform"), "radix");
+}
+
+template <class T>
+void expect_other_keys_sorted() {
+  std::vector<T> keys;
+  for (int i = 0; i < 3000; ++i) keys.push_back(static_cast<T>(random_bits(1, 1, i) % 251 - 125));
+  std::vector<T> want = keys, in_scratch = keys, scratch = keys;
+  std::sort(want.begin(), want.end(), std::greater<>());
+  sort_keys("auto", std::span<T>(keys), 2, Order::descending);
+  EXPECT_EQ(keys, want);
+  sort_keys("auto", std::span<T>(in_scratch), std::span<T>(scratch), Order::descending);
+  EXPECT_EQ(in_scratch, want);
+}
+TEST(OtherKeys, AreSortedUnderAnyName) {
+  expect_other_keys_sorted<long long>();
+  expect_other_keys_sorted<unsigned long long>();
+  expect_other_keys_sorted<short>();
+  expect_other_keys_sorted<unsigned char>();
 }
 
 }  // namespace
