@@ -54,6 +54,10 @@ install(FILES src/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
 install(DIRECTORY src/decisions DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
 if(TESSERA_MPI)
   install(TARGETS tessera_sampler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera/analyse)
+  if(TARGET tessera_gpu_sampler)
+    install(TARGETS tessera_gpu_sampler
+      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera/analyse)
+  endif()
   install(TARGETS tessera tessera_examine RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY apps/report configs DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
           FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)

@@ -146,10 +146,20 @@ int run(const std::vector<std::string>& words) {
   return code;
 }
 
-/// Runs the program with the sampler in it.
-analyse::Profile sampled(const std::vector<std::string>& words, int& code) {
+/// Where CUDA finds the library that records its calls; "" where it was not built or the user has
+/// another.
+std::string gpu_sampler() {
+#ifdef TESSERA_GPU_SAMPLER_BUILD
+  if (std::getenv("CUDA_INJECTION64_PATH") == nullptr)
+    return installed_file(TESSERA_GPU_SAMPLER_INSTALLED, TESSERA_GPU_SAMPLER_BUILD);
+#endif
+  return {};
+}
+
+/// Runs the program with the samplers in it.
+void sample(const std::vector<std::string>& words, analyse::Analysed& result, int& code) {
   constexpr std::int64_t period = 1'000'000;  // ns
-  const MemoryFile file(sizeof(analyse::Samples)), maps(0);
+  const MemoryFile file(sizeof(analyse::Samples)), maps(0), gpu_calls(0);
   void* const place = mmap(nullptr, sizeof(analyse::Samples), PROT_READ | PROT_WRITE, MAP_SHARED,
                            file.descriptor(), 0);
   require(place != MAP_FAILED, ExitCode::memory, "memory for samples cannot be allocated");
@@ -164,9 +174,14 @@ analyse::Profile sampled(const std::vector<std::string>& words, int& code) {
     const Variable preload("LD_PRELOAD", others == nullptr ? library : library + ":" + others);
     const Variable where(analyse::samples_variable, file.path());
     const Variable mapped(analyse::maps_variable, maps.path());
+    const Variable calls(analyse::gpu_calls_variable, gpu_calls.path());
+    std::optional<Variable> injected;
+    if (const std::string injection = gpu_sampler(); !injection.empty())
+      injected.emplace("CUDA_INJECTION64_PATH", injection);
     code = run(words);
   }
-  return analyse::profile_of(*samples, maps.text());
+  result.profile = analyse::profile_of(*samples, maps.text());
+  result.gpu = analyse::gpu_calls_of(gpu_calls.text());
 }
 
 /// Returns the command as typed, without the folder of this program.
@@ -181,7 +196,7 @@ analyse::Analysed analysed(const Request& request, int& code) {
   analyse::Analysed result;
   result.command = typed(request.words);
   const Timer timer;
-  result.profile = sampled(request.words, code);
+  sample(request.words, result, code);
   result.wall = result.profile.wall > 0 ? result.profile.wall : timer.seconds();
   if (request.options.flag("alone") && code == 0) {
     const Variable one("OMP_NUM_THREADS", "1");

@@ -20,6 +20,7 @@ class Profile:
         self.command = group.attrs.get("command_line", "")
         self.spots = results.rows_of(group["hotspots"])
         self.busy = results.rows_of(group["busy"])
+        self.gpu = results.rows_of(group["gpu_calls"]) if "gpu_calls" in group else []
 
     def serial(self):
         """Returns the serial shares of the work and of the time."""
@@ -115,6 +116,16 @@ def pictures(profiles):
                       3.4, alt=said_lines(lines, "processors", "speed-up"))
 
 
+def gpu_table(rows):
+    """Returns rows of texts: operations or calls by time, as nvprof prints them."""
+    whole = sum(row["seconds"] for row in rows)
+    rows = sorted(rows, key=lambda row: -row["seconds"])[:MOST_BARS]
+    return [["name", "share, %", "calls", "average, us", "least, us", "most, us"], *(
+        [row["name"], f"{100 * row['seconds'] / whole:.1f}", texts.number(row["calls"]),
+         texts.number(1e6 * row["seconds"] / row["calls"]), texts.number(1e6 * row["least"]),
+         texts.number(1e6 * row["most"])] for row in rows)]
+
+
 def tables(profiles):
     """Yields (heading, rows of texts)."""
     for profile in profiles:
@@ -122,5 +133,9 @@ def tables(profiles):
         yield "analyse: hotspots", [["phase", "function", "share, %", "of it serial, %"], *(
             [row["phase"], row["function"], f"{100 * row['share']:.1f}",
              f"{100 * row['serial'] / row['samples']:.1f}"] for row in rows[:MOST_BARS])]
+        for kind, heading in (("operation", "analyse: operations on GPUs"),
+                              ("call", "analyse: calls of CUDA")):
+            if rows := [row for row in profile.gpu if row["kind"] == kind]:
+                yield heading, gpu_table(rows)
         yield "analyse: samples by busy threads", [["threads", "samples"], *(
             [texts.number(row["threads"]), texts.number(row["samples"])] for row in profile.busy)]

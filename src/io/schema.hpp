@@ -116,6 +116,8 @@ inline constexpr const char* atlas_gpu_waits =
 inline constexpr const char* hotspots =
     "hotspots";                              // a row is one function in one phase: its samples
 inline constexpr const char* busy = "busy";  // a row is the samples by busy threads
+inline constexpr const char* gpu_calls =
+    "gpu_calls";  // a row is one kernel or copy on a GPU, or one function of CUDA: its times
 inline constexpr const char* laws = "laws";  // a row is the speed-ups on one number of processors
 inline constexpr const char* recursion_levels =
     "recursion_levels";                          // a row is one level of the recursion

@@ -3,12 +3,14 @@ Samples count processor time, and a preempted thread is busy: no number here dep
 this machine is. Serial shares have a tolerance of five standard deviations of the samples."""
 
 import os
+import unittest
 
 import h5py
 
 import tessera
 
 PROGRAM = os.environ["TESSERA_ANALYSED_PROGRAM"]
+FAKE_CUPTI = os.environ.get("TESSERA_FAKE_CUPTI", "")
 STEPS = "1200"  # millions: about two seconds of processor time
 
 
@@ -92,6 +94,44 @@ class Programs(Analyse):
         self.fail_with(64, "analyse", "--tip", "3", "sort", words="unknown option --tip")
         self.fail_with(66, "analyse", "--", self.path("none"), words="cannot be started")
         self.fail_with(64, "analyse", "--", PROGRAM, "1", 1, 1, ranks=2, words="without mpirun")
+
+
+class Gpu(Analyse):
+    @unittest.skipUnless(FAKE_CUPTI, "this build has no CUPTI")
+    def test_operations_and_calls_are_counted(self):
+        out = self.analyse("--", os.environ["TESSERA_INJECTED_PROGRAM"],
+                           environment={"LD_LIBRARY_PATH": FAKE_CUPTI}).out
+        lines = [" ".join(line.split()) for line in out.splitlines()]
+        self.assertIn("operations on GPUs, 2.40 us in all", lines)
+        self.assertIn("[copy host to device] 75.0 % 1.80 us 1 1.80 us 1.80 us 1.80 us", lines)
+        self.assertIn("app::triple 25.0 % 600 ns 3 200 ns 100 ns 300 ns", lines)
+        self.assertIn("calls of CUDA, 10 us in all", lines)
+        self.assertIn("lost: 2 records of the GPU", lines)
+        found = {row["name"]: [row["kind"], row["calls"], *(
+            round(1e9 * row[time]) for time in ("seconds", "least", "most"))]
+            for row in self.rows("gpu_calls")}
+        self.assertEqual(found, {"[copy host to device]": ["operation", 1, 1800, 1800, 1800],
+                                 "app::triple": ["operation", 3, 600, 100, 300],
+                                 "cudaLaunchKernel": ["call", 3, 6000, 1000, 3000],
+                                 "cuMemcpyHtoD": ["call", 1, 4000, 4000, 4000]})
+
+    def test_programs_without_a_gpu_have_no_such_table(self):
+        out = self.analyse("--", PROGRAM, "100", 50, 2).out
+        self.assertNotIn("GPU", out)
+
+
+class OnGpu(Analyse):
+    def test_kernels_and_copies_of_a_product(self):
+        self.analyse("matmul", "--n", 1024, "--type", "f32", "--kernel", "cuda_tiled", "--warmups",
+                     1, "--repetitions", 7)
+        rows = self.rows("gpu_calls")
+        kernels = {row["name"]: row["calls"] for row in rows
+                   if row["kind"] == "operation" and row["name"][0] != "["}
+        self.assertGreaterEqual(kernels.get("tessera::matmul::tiled", 0), 8, kernels)
+        calls = {row["name"]: row["calls"] for row in rows if row["kind"] == "call"}
+        self.assertGreaterEqual(calls.get("cudaLaunchKernel", 0)
+                                + calls.get("cudaLaunchKernelExC", 0), 8, calls)
+        self.assertTrue(any(row["name"] == "[copy host to device]" for row in rows), rows)
 
 
 class Workloads(Analyse):

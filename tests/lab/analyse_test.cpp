@@ -123,6 +123,33 @@ TEST(Symbols, AreReadable) {
   EXPECT_EQ(readable("_ZZ4mainENKUliE_clEi"), "main::{lambda#1}::operator");
 }
 
+TEST(GpuCalls, AreReadByTimeAndSumUnderOneName) {
+  const GpuCalls found = gpu_calls_of(
+      "o 3 600 100 300 _ZN3app6tripleIfEEvPT_i\n"
+      "o 1 400 400 400 _ZN3app6tripleIdEEvPT_i\n"
+      "o 2 9000 4000 5000 [copy host to device]\n"
+      "c 4 8000 1000 3000 cudaLaunchKernel\n"
+      "l 5\n");
+  ASSERT_EQ(found.operations.size(), 2U);
+  EXPECT_EQ(found.operations[0].name, "[copy host to device]");
+  const GpuCall& triple = found.operations[1];
+  EXPECT_EQ(triple.name, "app::triple");
+  EXPECT_EQ(triple.calls, 4);
+  EXPECT_DOUBLE_EQ(triple.seconds, 1e-6);
+  EXPECT_DOUBLE_EQ(triple.least, 1e-7);
+  EXPECT_DOUBLE_EQ(triple.most, 4e-7);
+  ASSERT_EQ(found.calls.size(), 1U);
+  EXPECT_EQ(found.lost, 5);
+  EXPECT_EQ(text_of(gpu_calls_of(""), 10, 80), "");
+}
+
+TEST(GpuCalls, SayWhyThereAreNoneAndRefuseOtherText) {
+  const GpuCalls found = gpu_calls_of("f libcupti.so.13 cannot be loaded\n");
+  EXPECT_EQ(text_of(found, 10, 80), "\nGPUs are not profiled: libcupti.so.13 cannot be loaded\n");
+  for (const char* const text : {"x\n", "o\n", "o 1 2\n", "o 0 1 1 1 name\n", "c 1 2 3 4\n"})
+    EXPECT_THROW(gpu_calls_of(text), Error) << text;
+}
+
 TEST(Waits, ThreadsOfRuntimesAndSleepersDo) {
   EXPECT_TRUE(waits({"gomp_team_barrier_wait", "libgomp.so.1.0.0"}));
   EXPECT_TRUE(waits({"sched_yield", "libc.so.6"}));
@@ -160,7 +187,7 @@ TEST(ProfileOf, CountsFunctionsAndSerialWork) {
   EXPECT_EQ(profile.phases[0].phase, "program");
   ASSERT_EQ(profile.phases[0].spots.size(), 1u);
   EXPECT_EQ(profile.phases[0].spots[0].place.function, "tessera_known_function");
-  const Analysed analysed{"a command", profile, 2.0, 1.0};
+  const Analysed analysed{"a command", profile, {}, 2.0, 1.0};
   const std::string shown = text_of(analysed, 10, 80);
   for (const char* words : {"a command", "tessera_known_function", "100.0 %", "Amdahl", "infinite",
                             "2.00 times faster"})

@@ -114,6 +114,7 @@ std::string text_of(const Analysed& analysed, index_t top, std::size_t columns) 
       human_seconds(profile.period), profile.source, profile.waiting);
   if (profile.lost > 0)
     out += fmt::format("lost: {} at the end\n", counted(profile.lost, "sample"));
+  out += text_of(analysed.gpu, top, columns);
   if (profile.samples() == 0) return out;
   out += phases_text(profile, columns);
   for (const PhaseProfile& phase : profile.phases) {
@@ -127,7 +128,7 @@ std::string text_of(const Analysed& analysed, index_t top, std::size_t columns) 
 std::vector<io::TableRows> tables_of(const Analysed& analysed) {
   const Profile& profile = analysed.profile;
   io::TableRows spots{io::schema::hotspots, {}}, laws{io::schema::laws, {}},
-      busy{io::schema::busy, {}};
+      busy{io::schema::busy, {}}, gpu{io::schema::gpu_calls, {}};
   for (const PhaseProfile& phase : profile.phases)
     for (const Spot& spot : phase.spots)
       spots.rows.push_back({{"phase", phase.phase},
@@ -143,7 +144,16 @@ std::vector<io::TableRows> tables_of(const Analysed& analysed) {
       laws.rows.push_back({{"processors", processors},
                            {"amdahl", amdahl(profile.serial_of_work(), processors)},
                            {"gustafson", gustafson(profile.serial_of_time(), processors)}});
-  std::vector<io::TableRows> tables{spots, busy, laws};
+  for (const auto& [kind, calls] :
+       {std::pair("operation", &analysed.gpu.operations), std::pair("call", &analysed.gpu.calls)})
+    for (const GpuCall& call : *calls)
+      gpu.rows.push_back({{"kind", kind},
+                          {"name", call.name},
+                          {"calls", call.calls},
+                          {"seconds", call.seconds},
+                          {"least", call.least},
+                          {"most", call.most}});
+  std::vector<io::TableRows> tables{spots, busy, laws, gpu};
   std::erase_if(tables, [](const io::TableRows& one) { return one.rows.empty(); });
   return tables;
 }

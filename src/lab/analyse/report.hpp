@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/results.hpp"
+#include "lab/analyse/gpu_calls.hpp"
 #include "lab/analyse/profile.hpp"
 
 namespace tessera::inline v1::analyse {
@@ -14,6 +15,7 @@ namespace tessera::inline v1::analyse {
 struct Analysed {
   std::string command;
   Profile profile;
+  GpuCalls gpu;
   std::optional<double> alone;  ///< wall seconds on one thread, if that was measured
   double wall = 0;              ///< wall seconds of the sampled run, by tessera analyse
 };
