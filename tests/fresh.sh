@@ -11,6 +11,7 @@
 #   TESSERA_MIRROR        the archive debootstrap takes packages from (unset: the one apt uses here)
 #   TESSERA_FRESH_CACHE   where the bare root is kept as a tar file (unset: ~/.cache/tessera)
 #   TESSERA_FRESH_ROOTS   where a root of 8 GB is made, without nodev and nosuid (unset: /var/tmp)
+#   TESSERA_FRESH_PACKAGES  a folder of tests/packages.sh, in the place of a network
 #   TESSERA_FRESH_CCACHE  a folder of compiled objects: ccache, which is installed in the root,
 #                         takes them from there and adds to it (unset: everything is compiled)
 #
@@ -56,6 +57,13 @@ mount_inside() {
   mount --rbind /sys "$inside/sys"
   mount --rbind /dev "$inside/dev"
   mount -t tmpfs -o mode=1777 shm "$inside/dev/shm"
+  if [ -n "${TESSERA_FRESH_PACKAGES:-}" ]; then
+    mkdir -p "$inside/var/cache/tessera"
+    mount --bind "$TESSERA_FRESH_PACKAGES" "$inside/var/cache/tessera"
+    if [ -e "$TESSERA_FRESH_PACKAGES/$release/Packages" ]; then
+      echo "deb [trusted=yes] file:/var/cache/tessera/$release ./" >"$inside/etc/apt/sources.list"
+    fi
+  fi
   if [ -n "${TESSERA_FRESH_CCACHE:-}" ]; then
     mkdir -p "$TESSERA_FRESH_CCACHE" "$inside/var/cache/ccache"
     mount --bind "$TESSERA_FRESH_CCACHE" "$inside/var/cache/ccache"
@@ -112,6 +120,7 @@ mirror() {
 
 # Makes the bare root as a tar file, unless there is one of the last 30 days.
 make_base() { # tar
+  if [ -n "${TESSERA_FRESH_PACKAGES:-}" ] && [ -e "$1" ]; then return 0; fi
   [ -z "$(find "$1" -mtime -30 2>/dev/null)" ] || return 0
   say "a bare $release by debootstrap, kept in $1"
   local new=$root.base site with=sudo
@@ -130,7 +139,8 @@ make_base() { # tar
 }
 
 [ "$(id -u)" = 0 ] || fail "it needs root, for debootstrap, chroot and mount"
-command -v debootstrap >/dev/null || fail "it needs debootstrap (apt-get install debootstrap)"
+[ -n "${TESSERA_FRESH_PACKAGES:-}" ] || command -v debootstrap >/dev/null ||
+  fail "it needs debootstrap (apt-get install debootstrap)"
 unshare --mount --pid --fork true 2>/dev/null ||
   fail "it needs a mount and a process namespace, which are not allowed here"
 
@@ -147,7 +157,8 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-base=${TESSERA_FRESH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tessera}/$release-$(uname -m).tar
+base=${TESSERA_FRESH_PACKAGES:-${TESSERA_FRESH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tessera}}
+base=$base/$release-$(uname -m).tar
 make_base "$base"
 tar -C "$root" --numeric-owner -xpf "$base"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"

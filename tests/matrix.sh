@@ -3,7 +3,7 @@
 # machine, each in a bare root of its own (tests/fresh.sh), and prints one table with the commit that
 # each row tried. Without arguments all rows run, for hours; rows: --list. Logs are in build/matrix/;
 # --continue takes a row that has ended from its log. The exit code is 1 if a cell is a failure. A
-# row that cannot run here has the reason.
+# row that cannot run here has the reason. For nodes without a network: tests/packages.sh.
 #
 # A row is a function row_NAME that calls `environment` with its title, then `column` for each
 # command that is typed, in order: configure, build, run or tests. Without columns README.md's two
@@ -107,7 +107,7 @@ rows() { declare -F | sed -n 's/^declare -f row_//p'; }
 unavailable_here() {
   if [ "$(id -u)" != 0 ]; then
     echo "needs root"
-  elif ! command -v debootstrap >/dev/null; then
+  elif [ -z "${TESSERA_FRESH_PACKAGES:-}" ] && ! command -v debootstrap >/dev/null; then
     echo "needs debootstrap"
   elif ! unshare --mount --pid --fork true 2>/dev/null; then
     echo "needs mount and process namespaces"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """paper_counters.py TESSERA: prints counters of this machine's GPU (Nsight Compute) with those that
 `tessera locality --device paper` counts for the same kernels, and measured times with the bounds of
-kernels that memory limits. tests/gpu.sh runs it where ncu is; exit code 1: counts differ.
+kernels that memory limits, with the reasons for which their warps wait. tests/gpu.sh runs it where ncu is; exit code 1: counts differ.
 
 The bandwidth of the GPU on paper is that of the probe cuda_copy here. Counts are sums over a
 launch. Of stencils shared memory and blocks are compared: on paper they neither load weights nor
@@ -10,6 +10,7 @@ import concurrent.futures
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ BLOCKS = ("launch__occupancy_limit_blocks", "launch__occupancy_limit_registers",
 METRICS = [GLOBAL.format(what, how) for what in ("requests", "sectors") for how in ("ld", "st")]
 METRICS += [form.format(how) for form in (PASSES, SHARED) for how in ("ld", "st")]
 METRICS += [TIME, *BLOCKS]
+# Of the section WarpStateStats: warps that wait for a reason in a clock with an instruction.
+STALL = re.compile(r"issue_stalled_((?:(?!_not_issued)\w)+)_per_issue_active\.ratio$")
 ROUNDS = {"cuda_shared_stride": 256}  # of a probe in a launch here; one on paper
 ARBITRATION = 64  # passes that warps cost each other
 
@@ -93,13 +96,22 @@ def counted(tessera, case, launch):
     output = lines_of(["ncu", "--csv", "--page", "raw", "--print-units", "base",
                        "--clock-control", "none", "--kernel-name-base", "function",
                        "--kernel-name", function, "--launch-skip", str(launch),
-                       "--launch-count", "1", "--metrics", ",".join(METRICS), *program],
+                       "--launch-count", "1", "--metrics", ",".join(METRICS), "--section",
+                       "WarpStateStats", *program],
                       env={**os.environ, "OMP_NUM_THREADS": "4"})
     rows = list(csv.reader(line for line in output.splitlines() if line.startswith('"')))
     if len(rows) < 3:
         sys.exit(f"ncu measured no launch of {function} in {' '.join(program)}:\n{output[-1500:]}")
     return {name: float(value.replace(",", "") or 0) for name, value in zip(rows[0], rows[2])
-            if name in METRICS}
+            if name in METRICS or STALL.search(name)}
+
+
+def stalls_of(metrics):
+    """Returns the three reasons for which most warps wait, with their numbers."""
+    waits = {STALL.search(name)[1]: value for name, value in metrics.items() if STALL.search(name)}
+    waits.pop("selected", None)  # they issue
+    most = sorted(waits.items(), key=lambda wait: -wait[1])[:3]
+    return ", ".join(f"{name.replace('_', ' ')} {value:.1f}" for name, value in most)
 
 
 def totals(arrays):
@@ -156,11 +168,13 @@ def compare_times(tessera, rows):
     for case, (row, _) in zip(TIMED, rows):
         # Of reductions the second launch adds up what the first one left.
         launch = 0 if case[2] == "reduce_block" else 1
-        seconds = counted(tessera, case, launch)[TIME] * 1e-9
+        metrics = counted(tessera, case, launch)
+        seconds = metrics[TIME] * 1e-9
         ratio = seconds / row["least_seconds"]
         explained += ratio < 1.15
         print(f"{name_of(case)}, n {case[3]}: bound {row['least_seconds'] * 1e6:.1f} us "
-              f"({row['bound']}), here {seconds * 1e6:.1f} us, {ratio:.3f} of it")
+              f"({row['bound']}), here {seconds * 1e6:.1f} us, {ratio:.3f} of it; warps wait for "
+              f"{stalls_of(metrics)}")
     return explained
 
 
