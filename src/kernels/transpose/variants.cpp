@@ -7,7 +7,6 @@
 
 #include "kernels/joined.hpp"
 #include "kernels/transpose/cuda.hpp"
-#include "machine/fork_join.hpp"
 
 namespace tessera::inline v1::transpose {
 namespace {
@@ -45,9 +44,5 @@ const Variant& best(const ConstRecords&, const Records&) {
 }
 
 const Variant* best_device() { return find_variant(variants(), "cuda_vectorized"); }
-
-int threads_of(const Tuning& tuning) {
-  return tuning.threads > 0 ? tuning.threads : machine::default_threads();
-}
 
 }  // namespace tessera::inline v1::transpose
