@@ -1,4 +1,4 @@
-# What Tessera stands on: Debian 12 packages, found here and nowhere else.
+# Finds what Tessera needs, here and nowhere else.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -69,8 +69,15 @@ if(TESSERA_CUDA)
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-      set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 90-virtual CACHE STRING "CUDA architectures")
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES) # from 7.0 on, or the first that nvcc knows
+      set(oldest 75-virtual)
+      execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE known
+        ERROR_QUIET)
+      if(known MATCHES "compute_70\n")
+        set(oldest 70-virtual)
+      endif()
+      set(CMAKE_CUDA_ARCHITECTURES ${oldest} 80-real 90a-real 90-virtual CACHE STRING
+        "CUDA architectures")
     endif()
     enable_language(CUDA)
     find_package(CUDAToolkit REQUIRED)

@@ -13,7 +13,7 @@ target_compile_options(tessera_flags INTERFACE
 target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 # CMake 3.25.1 silently drops CMAKE_CUDA_STANDARD 20 with nvcc 13.
 target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20
-  --extended-lambda --diag-suppress=554 -Xcompiler=-Wall,-Wextra>)
+  --extended-lambda --diag-suppress=554 -Wno-deprecated-gpu-targets -Xcompiler=-Wall,-Wextra>)
 if(TESSERA_WERROR)
   target_compile_options(tessera_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
@@ -61,6 +61,12 @@ function(tessera_compile_together target)
     target_compile_options(${target} PRIVATE
       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
+endfunction()
+
+# tessera_compile_small(<target>): in releases, for code that waits for the user, files or messages;
+# loops over data belong elsewhere.
+function(tessera_compile_small target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)
 endfunction()
 
 # tessera_isa_source(<target> <file>): compiles the file once for each instruction set, with

@@ -103,11 +103,13 @@ TEST(Gpus, AreLookedAtOnceAndNeedAReasonToBeAbsent) {
 }
 
 TEST(GpuCode, BinariesServeLaterDevicesOfTheirMajorVersionAndVirtualCodeAllLaterOnes) {
-  constexpr auto usual = "80-real 90a-real 90-virtual";
+  constexpr auto usual = "75-virtual 80-real 90a-real 90-virtual";
   for (const int major : {8, 9, 10, 12}) EXPECT_TRUE(has_code(usual, major, 0)) << major;
+  EXPECT_TRUE(has_code(usual, 7, 5));
   EXPECT_TRUE(has_code(usual, 8, 9));
   EXPECT_TRUE(has_code(usual, 9, 1));
-  for (const int minor : {0, 5}) EXPECT_FALSE(has_code(usual, 7, minor)) << minor;
+  for (const int minor : {0, 2}) EXPECT_FALSE(has_code(usual, 7, minor)) << minor;
+  EXPECT_TRUE(has_code("70-virtual", 7, 0));
   EXPECT_TRUE(has_code("75-virtual", 7, 5));
   EXPECT_TRUE(has_code("75-virtual", 9, 0));
   EXPECT_FALSE(has_code("75-virtual", 7, 2));

@@ -143,6 +143,14 @@ class Deb(Built):
         self.assertIn(f"tessera (= {recipes.project_version()})",
                       self.field("libtessera-dev", "Depends"))
 
+    def test_installed_program_is_small(self):
+        """Below 40 MB, with the code for GPUs of a build with CUDA."""
+        with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as file:
+            cache = file.read()
+        if "CMAKE_BUILD_TYPE:STRING=Release\n" not in cache:
+            self.skipTest("the build is no release")
+        self.assertLess(int(self.field("tessera", "Installed-Size")) * 1024, 40e6)
+
     def test_program_is_stripped_and_has_no_search_path(self):
         folder = os.path.join(self.folder, "content")
         run("dpkg-deb", "--extract", self.files["tessera"], folder)
