@@ -65,6 +65,9 @@ row_aarch64() { # the kernels; ctest starts the programs through the emulator
     -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_LIBRARY_ARCHITECTURE=aarch64-linux-gnu \
     '-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu'"
   column build "cmake --build build/arm"
+  # SVE of 256 bits, then of 512, which the emulator has by default
+  column tests "QEMU_CPU=max,sve-default-vector-length=32 ctest --test-dir build/arm \
+    -R '^base_simd|^kernels_.*leaf' -LE slow --output-on-failure"
   column tests "ctest --test-dir build/arm -L unit -LE slow --output-on-failure"
 }
 
