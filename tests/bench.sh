@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# bash tests/bench.sh <matmul|transpose|stencil|sort|files|overhead|python> [--quick] [...]: ours
-# and the peers, interleaved in one run; files: whole commands from file to file; overhead: small
-# products through the interfaces; python: the package against numpy, scipy, polars, Heat and dask,
-# those that TESSERA_PYTHON (/usr/bin/python3) imports. Other arguments are passed to the program of
-# one process only (see its --help).
+# bash tests/bench.sh <matmul|transpose|stencil|sort|files|overhead|python|scalapack> [--quick]
+# [...]: ours and the peers, interleaved in one run; files: whole commands from file to file;
+# overhead: small products through the interfaces; python: the package against numpy, scipy, polars,
+# Heat and dask, those that TESSERA_PYTHON (/usr/bin/python3) imports; scalapack: its own testers
+# call our entries (tests/scalapack/testers.sh). Other arguments are passed to the program of one
+# process only (see its --help).
 # bash tests/bench.sh --guard [--store]: fails if a kernel lost 5 % since the baseline that --store
 # made on this machine (tests/bench/guard.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-names="matmul|transpose|stencil|sort|files|overhead|python|--guard"
+names="matmul|transpose|stencil|sort|files|overhead|python|scalapack|--guard"
 workload=${1:?usage: bash tests/bench.sh $names [...]}
 shift
 build=build/bench; mkdir -p build
@@ -33,6 +34,10 @@ if [ "$workload" = overhead ]; then
   OMP_NUM_THREADS=1 "$build/tests/c/c_overhead"
   make tessera_python
   PYTHONPATH=$build/python exec /usr/bin/python3 tests/bench/overhead.py
+fi
+if [ "$workload" = scalapack ]; then
+  make tessera_scalapack
+  exec bash tests/scalapack/testers.sh "$build/lib/libtessera_scalapack.so" "$@"
 fi
 if [ "$workload" = python ]; then
   make tessera_python
