@@ -1,5 +1,5 @@
-"""examples.py KMEANS HEAT LAUNCHER...: runs the installed examples on ranks; compares k-means with
-numpy; heat compares itself with the solution. HEAT is "-" without a Fortran compiler."""
+"""examples.py KMEANS PART HEAT LAUNCHER...: runs the installed examples on ranks; compares k-means
+with numpy; heat compares itself with the solution. HEAT is "-" without a Fortran compiler."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-KMEANS, HEAT, *LAUNCHER = sys.argv[1:]
+KMEANS, PART, HEAT, *LAUNCHER = sys.argv[1:]
 
 
 def launched(ranks, *command):
@@ -45,6 +45,16 @@ class Examples(unittest.TestCase):
         want = kmeans(self.points, 5, 6)
         for ranks in 1, 3, 4:
             done = launched(ranks, KMEANS, self.file, "/points", "5", "6", f"{self.out}{ranks}")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            with h5py.File(f"{self.out}{ranks}", "r") as file:
+                got = file["centroids"][()]
+            numpy.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+    def test_kmeans_on_a_part_of_the_ranks(self):
+        want = kmeans(self.points, 5, 6)
+        for ranks, everybody in (1, 2), (3, 4), (4, 6), (6, 8):
+            done = launched(everybody, PART, str(ranks), self.file, "/points", "5", "6",
+                            f"{self.out}{ranks}")
             self.assertEqual(done.returncode, 0, done.stdout)
             with h5py.File(f"{self.out}{ranks}", "r") as file:
                 got = file["centroids"][()]

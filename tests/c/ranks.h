@@ -1,4 +1,4 @@
-/* The frame of tests on ranks: `program RANKS` hands the last RANKS ranks of MPI_COMM_WORLD, in
+/* The frame of tests on ranks: `program RANKS ...` hands the last RANKS ranks of MPI_COMM_WORLD, in
  * reverse order, to test(); the others compute and send each other messages meanwhile. */
 #ifndef RANKS_H
 #define RANKS_H
@@ -8,6 +8,10 @@
 #include "check.h"
 
 static void test(MPI_Comm part);
+
+/* Those of the program, of which argument[0] is its name and argument[1] RANKS. */
+static int arguments;
+static char** argument;
 
 static void compute_meanwhile(MPI_Comm others) {
   int rank, count, done = 0;
@@ -29,6 +33,7 @@ int main(int argc, char** argv) {
   int rank, size, here, all_failures = 0;
   MPI_Comm part;
   MPI_Init(&argc, &argv);
+  arguments = argc - 1, argument = argv;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int ranks = argc > 1 ? atoi(argv[1]) : size, mine = rank >= size - ranks;

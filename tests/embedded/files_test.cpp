@@ -16,36 +16,13 @@
 
 #include "base/note.hpp"
 #include "embedded/embedded.hpp"
+#include "embedded/folder.hpp"
 #include "io/dataset.hpp"
 #include "io/output_file.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::embedded {
 namespace {
-
-/// A folder of all ranks, removed at the end.
-class Folder {
- public:
-  explicit Folder(const Communicator& comm) : comm_(comm) {
-    path_ = comm.broadcast(
-        (std::filesystem::temp_directory_path() / ("tessera_embedded_" + std::to_string(getpid())))
-            .string(),
-        0);
-    if (comm.is_root()) std::filesystem::create_directory(path_);
-    comm.barrier();
-  }
-  ~Folder() {
-    comm_.barrier();
-    if (comm_.is_root()) std::filesystem::remove_all(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  const Communicator& comm_;
-  std::string path_;
-};
 
 TEST_F(Embedded, Files) {
   const Folder folder(comm);
