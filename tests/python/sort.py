@@ -4,7 +4,7 @@ import unittest
 
 from package import THREADS, generator, numpy, placed, tessera
 
-DTYPES = ("i4", "i8", "u4", "u8", "f4", "f8")
+DTYPES = ("i4", "i8", "u4", "u8", "f4", "f8", "i1", "i2", "u1", "u2", "f2")
 SIZES = (0, 1, 2, 3, 31, 32, 33, 1000, 4099, 65536, 100_003, 400_009)
 
 
@@ -17,8 +17,8 @@ def draw(values, rng, n, dtype):
     if kind == "equal":
         return numpy.full(n, 3, dtype)
     if kind == "normal":
-        return (values.standard_normal(n) * 1000).astype("i4").astype(dtype) if dtype.kind == "u" \
-            else (values.standard_normal(n) * 1000).astype(dtype)
+        numbers = values.standard_normal(n) * (1000 if dtype.itemsize > 2 else 20)
+        return numbers.astype("i4").astype(dtype) if dtype.kind in "iu" else numbers.astype(dtype)
     keys = numpy.frombuffer(values.bytes(n * dtype.itemsize), dtype).copy()
     if kind == "bits":  # with NaN of all payloads and signs, denormals and infinities
         return keys
@@ -53,6 +53,12 @@ class Sort(unittest.TestCase):
             # a permutation of the input's bits, NaN and zeros too
             self.assertEqual(numpy.sort(got.view(f"u{a.itemsize}")).tobytes(),
                              numpy.sort(a.view(f"u{a.itemsize}")).tobytes())
+
+    def test_bool(self):
+        a = numpy.array([True, False, True, False, False])
+        numpy.testing.assert_array_equal(tessera.sort(a), numpy.sort(a))
+        self.assertEqual(tessera.sort(a).dtype, bool)
+        numpy.testing.assert_array_equal(tessera.argsort(a, descending=True), [0, 2, 1, 3, 4])
 
     def test_descending(self):
         for a, view, threads in self.cases(22):

@@ -29,7 +29,8 @@ import numpy as _numpy
 from . import _gpu, _kernels
 from .results import read_results
 
-__all__ = ["argsort", "matmul", "read_results", "sort", "stencil", "threads", "transpose"]
+__all__ = ["argsort", "matmul", "permute", "read_results", "sort", "stencil", "threads",
+           "transpose"]
 __version__ = _kernels.version
 
 _ON_RANKS = {"DistArray": "distributed", "Field": "fields", "Layout": "layouts"}  # need mpi4py
@@ -133,13 +134,24 @@ def transpose(a, axes=None, *, out=None, threads=0):
     return _kernels.transpose(_array(a, "a"), axes, out, threads, _HOST)
 
 
+def permute(a, axes, *, out=None, threads=0):
+    """Returns transpose(a, axes, out=out, threads=threads): the name of torch and of tensor
+    libraries for it.
+
+    >>> tessera.permute(numpy.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    return transpose(a, axes, out=out, threads=threads)
+
+
 def sort(a, *, descending=False, out=None, threads=0):
     """Returns a sorted copy of a one-dimensional array, as numpy.sort.
 
-    Elements are int32, int64, uint32, uint64, float32 or float64. NaN is last, as in numpy, also in
-    descending order. What numpy leaves open is fixed: -0.0 precedes 0.0, and NaN are ordered by
-    their bits, so that the result is the same for any number of threads. The result has native byte
-    order. Needs memory for another copy.
+    Elements are integers and floats of at most 64 bits, or bool; those of less than 32 bits are
+    sorted in a copy in 32 bits, and not on a GPU. NaN is last, as in numpy, also in descending
+    order. What numpy leaves open is fixed: -0.0 precedes 0.0, and NaN are ordered by their bits, so
+    that the result is the same for any number of threads. The result has native byte order. Needs
+    memory for another copy.
 
     out: a writable array of the result's dtype and shape, contiguous; it is returned. out=a sorts
     in place; other overlaps are refused.

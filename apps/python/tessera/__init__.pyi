@@ -9,7 +9,16 @@ from .fields import Field as Field
 from .layouts import Layout as Layout
 from .results import read_results as read_results
 
-__all__ = ["argsort", "matmul", "read_results", "sort", "stencil", "threads", "transpose"]
+__all__ = [
+    "argsort",
+    "matmul",
+    "permute",
+    "read_results",
+    "sort",
+    "stencil",
+    "threads",
+    "transpose",
+]
 __version__: str
 
 class _OnGpu(Protocol):
@@ -40,6 +49,22 @@ def transpose(
 def transpose(
     a: ArrayLike | _Tensor,
     axes: Sequence[SupportsIndex] | None = None,
+    *,
+    out: NDArray[Any] | None = None,
+    threads: SupportsIndex = 0,
+) -> NDArray[Any]: ...
+@overload
+def permute(
+    a: _OnGpu,
+    axes: Sequence[SupportsIndex],
+    *,
+    out: _OnGpu | None = None,
+    threads: SupportsIndex = 0,
+) -> Any: ...
+@overload
+def permute(
+    a: ArrayLike | _Tensor,
+    axes: Sequence[SupportsIndex],
     *,
     out: NDArray[Any] | None = None,
     threads: SupportsIndex = 0,
