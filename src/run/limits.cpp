@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "base/text.hpp"
 #include "machine/fork_join.hpp"
@@ -24,14 +25,21 @@ constexpr index_t mpi_rank_bytes = index_t{16} << 20;  // shared with each other
 constexpr int mpi_files = 20;                          // 10 suffice
 constexpr int mpi_threads = 4;  // MPI's own, the watchdog's, the watch of contention, and one
 
-void require_address_space(int ranks) {
+/// Returns the bytes of address space that ulimit -v allows, or nothing without a limit.
+std::optional<rlim_t> address_space_limit() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  return limit.rlim_cur;
+}
+
+void require_address_space(int ranks) {
+  const auto limit = address_space_limit();
+  if (!limit) return;
   const index_t free = machine::available_memory(), needed = mpi_bytes + ranks * mpi_rank_bytes;
   require(free >= needed, ExitCode::memory,
           fmt::format("{} of address space and memory are free (ulimit -v {}): MPI alone needs {}; "
                       "run ulimit -v unlimited",
-                      human_bytes(free), limit.rlim_cur / 1024, human_bytes(needed)));
+                      human_bytes(free), *limit / 1024, human_bytes(needed)));
 }
 
 void require_files(int ranks) {
@@ -93,7 +101,7 @@ void require_teams(const mpi::Communicator& comm, int threads) {
                         "(--threads, OMP_NUM_THREADS), or check ulimit -u, ulimit -v and ulimit -s",
                         threads, counted(mpi::launcher_node_ranks(), "rank")));
     // Now, because OpenMP ends a program whose arrays leave no room for a thread.
-    machine::on_each_thread(threads, [](int, int) {});
+    if (address_space_limit()) machine::on_each_thread(threads, [](int, int) {});
   });
 }
 
