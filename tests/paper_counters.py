@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """paper_counters.py TESSERA: prints counters of this machine's GPU (Nsight Compute) with those that
 `tessera locality --device paper` counts for the same kernels, and measured times with the bounds of
-kernels that memory limits, with the reasons for which their warps wait. tests/gpu.sh runs it where ncu is; exit code 1: counts differ.
+kernels that memory limits, with the reasons for which their warps wait. tests/gpu.sh runs it where
+ncu is; exit code 1: counts differ.
 
 The bandwidth of the GPU on paper is that of the probe cuda_copy here. Counts are sums over a
 launch. Of stencils shared memory and blocks are compared: on paper they neither load weights nor
