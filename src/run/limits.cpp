@@ -94,15 +94,18 @@ void require_room_for_mpi() {
 }
 
 void require_teams(const mpi::Communicator& comm, int threads) {
-  mpi::together(comm, "start threads", [&] {
-    // Without the calling thread, with the watch of contention.
-    require(ThreadTrial(threads, openmp_stack().value_or(0)).all_run(), ExitCode::memory,
-            fmt::format("{} threads per rank cannot run at once ({} on this node); use fewer "
-                        "(--threads, OMP_NUM_THREADS), or check ulimit -u, ulimit -v and ulimit -s",
-                        threads, counted(mpi::launcher_node_ranks(), "rank")));
-    // Now, because OpenMP ends a program whose arrays leave no room for a thread.
-    if (address_space_limit()) machine::on_each_thread(threads, [](int, int) {});
-  });
+  {  // Without the calling thread, with the watch of contention.
+    const ThreadTrial trial(threads, openmp_stack().value_or(0));
+    mpi::together(comm, "start threads", [&] {
+      require(
+          trial.all_run(), ExitCode::memory,
+          fmt::format("{} threads per rank cannot run at once ({} on this node); use fewer "
+                      "(--threads, OMP_NUM_THREADS), or check ulimit -u, ulimit -v and ulimit -s",
+                      threads, counted(mpi::launcher_node_ranks(), "rank")));
+    });
+  }
+  // Now, because OpenMP ends a program whose arrays leave no room for a thread.
+  if (address_space_limit()) machine::on_each_thread(threads, [](int, int) {});
 }
 
 }  // namespace tessera::inline v1::run

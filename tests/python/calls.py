@@ -17,7 +17,7 @@ import unittest
 
 from package import ROOT, generator, numpy, tessera
 
-FUNCTIONS = {"matmul", "transpose", "sort", "argsort", "stencil", "threads"}
+FUNCTIONS = {"matmul", "transpose", "permute", "sort", "argsort", "stencil", "threads"}
 
 
 OF_ONE_PROCESS = ("__init__.py", "__init__.pyi", "_gpu.py", "_kernels", "_kernels.pyi", "_runs.py",
