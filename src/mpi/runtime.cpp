@@ -196,16 +196,21 @@ class StartSettings {
   std::vector<std::string> hidden_;
 };
 
-/// Scope guard: ends this rank when its launcher ends. A rank of Open MPI 5 whose launcher is
-/// killed while MPI_Init waits for an answer of it waits for ever.
+/// Scope guard: ends a rank of Open MPI's mpirun when that ends. With version 5 a rank whose mpirun
+/// is killed while MPI_Init waits for an answer of it waits for ever.
 class EndsWithLauncher {
  public:
   EndsWithLauncher() {
-    if (launcher().there) prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGTERM));
+    prctl(PR_GET_PDEATHSIG, &before_);
+    if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr)
+      prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGTERM));
   }
-  ~EndsWithLauncher() { prctl(PR_SET_PDEATHSIG, 0UL); }
+  ~EndsWithLauncher() { prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(before_)); }
   EndsWithLauncher(const EndsWithLauncher&) = delete;
   EndsWithLauncher& operator=(const EndsWithLauncher&) = delete;
+
+ private:
+  int before_ = 0;  // the signal that a wrapper has chosen
 };
 
 std::atomic<bool> started{false};
