@@ -129,7 +129,7 @@ index_t device_room(const mpi::Communicator& comm, const Values& point) {
   return room == none ? 0 : room;
 }
 
-void require_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo& kernel) {
+void require_gpu(const mpi::Communicator& comm, const Values& point, std::string_view kernel) {
   const mpi::Communicator node = comm.node();
   mpi::together(comm, "device", [&] {
     if (node.rank() >= drivers_of_node(point, node.size())) return;
@@ -138,15 +138,16 @@ void require_gpu(const mpi::Communicator& comm, const Values& point, const Varia
         !gpus.devices.empty(), ExitCode::usage,
         fmt::format(
             "kernel {} needs a GPU: none is available ({}); use a host kernel or another machine",
-            kernel.name, gpus.reason));
+            kernel, gpus.reason));
     machine::use_gpu(node.rank());
   });
 }
 
 void require_planned_gpu(const mpi::Communicator& comm, const Values& point,
                          const VariantInfo* kernel) {
-  if (kernel != nullptr && kernel->space == Space::device && !point.has("ranks"))
-    require_gpu(comm, point, *kernel);
+  if (point.has("ranks")) return;
+  const bool device = kernel != nullptr && kernel->space == Space::device;
+  if (comm.max(device ? 1 : 0) > 0) require_gpu(comm, point, device ? kernel->name : "");
 }
 
 namespace {

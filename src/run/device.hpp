@@ -55,10 +55,10 @@ struct DeviceChoice {
 
 /// Makes this rank's device current for a named kernel if the rank drives one (shares.hpp). Throws
 /// Error(usage) on every rank if one of them lacks a device. Collective.
-void require_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo& kernel);
+void require_gpu(const mpi::Communicator& comm, const Values& point, std::string_view kernel);
 
-/// Calls require_gpu() at the end of a plan for the kernel that the present ranks would run (may be
-/// nullptr); does nothing with --ranks, a plan for other machines. Collective.
+/// Calls require_gpu() at the end of a plan, if a rank would run a device kernel; does nothing with
+/// --ranks, a plan for other machines. kernel: what this rank would run, or nullptr. Collective.
 void require_planned_gpu(const mpi::Communicator& comm, const Values& point,
                          const VariantInfo* kernel);
 
@@ -81,7 +81,7 @@ template <class Row>
   }
   const Row& row = *find_variant(kernels.table, point.text("kernel"));
   mpi::together(comm, "plan", [&] { require_library(row); });
-  if (row.space == Space::device && !point.flag("plan")) require_gpu(comm, point, row);
+  if (row.space == Space::device && !point.flag("plan")) require_gpu(comm, point, row.name);
   return row;
 }
 
@@ -99,7 +99,7 @@ template <class Row, class Bytes>
   }
   const Row* const row = find_variant(table, point.text("kernel"));
   if (row == nullptr || row->space != Space::device) return nullptr;
-  if (!point.flag("plan")) require_gpu(comm, point, *row);
+  if (!point.flag("plan")) require_gpu(comm, point, row->name);
   return row;
 }
 

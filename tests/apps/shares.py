@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import tessera
-from tessera import USAGE, numpy
+from tessera import OK, USAGE, numpy
 
 
 def gpus():
@@ -109,6 +109,19 @@ class Measured(tessera.Case):
                        words="--algorithm recursive")
         self.fail_with(USAGE, "stencil", "--shape", "100x100", "--shares", "measured", "--grid",
                        "1x2", ranks=2, words="--shares equal")
+
+
+class PlansForSomeGpus(tessera.Case):
+    def test_a_plan_ends_as_the_run_does(self):
+        """Only some ranks have a device kernel: they alone looked for a GPU, by messages that the
+        others did not send."""
+        for words in (("matmul", "--n", 300), ("transpose", "--n", 300), ("sort", "--n", 20000),
+                      ("stencil", "--shape", "200x200")):
+            words = (*words, "--device", "gpu", "--gpu-ranks", 1, "--repetitions", 1)
+            run = self.run_tessera(*words, ranks=3)
+            plan = self.run_tessera(*words, "--plan", ranks=3)
+            self.assertIn(run.code, (OK, USAGE), str(run))
+            self.assertEqual(plan.code, run.code, str(plan))
 
 
 class GpusAndCpus(tessera.Case):

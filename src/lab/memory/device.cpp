@@ -156,7 +156,7 @@ bool on_device(const Values& point) { return point.has("kernel"); }
 bool run_on_device(const mpi::Communicator& comm, const Values& point, const run::Parsed& parsed,
                    run::Session& session) {
   const DeviceProbeVariant& row = row_of(point.text("kernel"));
-  run::require_gpu(comm, point, row);
+  run::require_gpu(comm, point, row.name);
   DeviceWalk walk;
   mpi::together(comm, "options", [&] { walk = walk_of(point); });
   const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "size of the arrays of a probe");
@@ -198,7 +198,7 @@ void plan_on_device(const mpi::Communicator& comm, const Values& point) {
   const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "size of the arrays of a probe");
   fmt::print("{}: {} on the device, {} on the host\n", row.name,
              human_bytes(device_bytes(row, walk)), human_bytes(on_host));
-  run::require_gpu(comm, point, row);
+  run::require_gpu(comm, point, row.name);
   (void)run::require_memory(comm, point, {on_host}, [&](index_t) { return on_host; });
 }
 

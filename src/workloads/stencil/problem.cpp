@@ -289,11 +289,11 @@ bool shares_halos(const Values& point, const HaloSharing& sharing, const Problem
   return largest > 0 && 2 * sharing.ranks_per_node * largest <= sharing.room;
 }
 
-/// Returns whether every rank's part fits its memory. The memory of GPU libraries is not known in
-/// advance.
+/// Returns whether every rank's part fits its memory: unknown with the libraries of a GPU.
 bool fits(const Problem& problem) {
-  const auto* const kernel = problem.method.kernel;
-  if (problem.gpus != nullptr || (kernel != nullptr && kernel->space == Space::device))
+  const auto* const of_drivers =  // on ranks without a GPU, too
+      find_variant(tessera::stencil::variants(), split(problem.kernel, '+').front());
+  if (problem.gpus != nullptr || (of_drivers != nullptr && of_drivers->space == Space::device))
     return false;
   for (index_t rank = 0; rank < problem.shape.ranks; ++rank)
     if (!problem.allowance.holds({memory_of(problem, rank)})) return false;
