@@ -82,7 +82,8 @@ void describe(const Point& point, const std::string& hashes, index_t messages,
       {"slab_steps", problem.slabs ? problem.slabs->longest() : 0},
       {"hash", hashes}};
   if (!problem.slabs) measured.unused = {"slabs", "slab_steps"};
-  if (point.comm.size() == 1) measured.unused.insert({"messages", "exchange"});
+  if (point.comm.size() == 1) measured.unused.insert("messages");
+  if (point.comm.size() == 1 && problem.gpus == nullptr) measured.unused.insert("exchange");
   measured.work = problem.updates();
   measured.rate_units = "Gpoints/s";
   measured.ceiling = "copy";
