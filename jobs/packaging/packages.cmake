@@ -135,6 +135,10 @@ string(REPLACE "\n.\n" "\n\n" CPACK_RPM_PYTHON_PACKAGE_DESCRIPTION
 set(CPACK_RPM_PYTHON_USER_FILELIST "%license /usr/share/doc/python3-tessera/LICENSE")
 set(CPACK_RPM_PYTHON_PACKAGE_REQUIRES
   "python(abi) = 3.${TESSERA_PYTHON_MINOR}, python3-numpy")
+# Python writes bytecode next to the modules, which RPM would leave.
+file(CONFIGURE OUTPUT preun CONTENT "rm -rf '/usr/@TESSERA_PYTHON_FOLDER@/tessera/__pycache__'\n"
+  @ONLY)
+set(CPACK_RPM_PYTHON_PRE_UNINSTALL_SCRIPT_FILE ${CMAKE_CURRENT_BINARY_DIR}/preun)
 # Folders of the distribution.
 get_filename_component(python_folder "${TESSERA_PYTHON_FOLDER}" DIRECTORY)
 foreach(folder ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_LIBDIR}/cmake
