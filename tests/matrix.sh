@@ -54,21 +54,23 @@ row_no_mpi() {
   column tests "ctest --test-dir build/alone -LE slow --output-on-failure"
 }
 
-row_aarch64() { # the kernels; ctest starts the programs through the emulator
+# The kernels. ctest starts the programs through the emulator, with the loader and the libraries of
+# arm64's packages: the cross compiler's loader is of another date than their C library.
+row_aarch64() {
   [ "$(uname -m)" = x86_64 ] || unavailable="this machine is $(uname -m)"
   environment "Debian 12, aarch64 by qemu, kernels alone" bookworm --first \
     "dpkg --add-architecture arm64 && $kernels g++-aarch64-linux-gnu cmake ninja-build pkg-config \
-     qemu-user libhwloc-dev:arm64 libfmt-dev:arm64 libgtest-dev:arm64"
+     qemu-user libgomp1:arm64 libhwloc-dev:arm64 libfmt-dev:arm64 libgtest-dev:arm64"
   column configure "PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig \
     cmake -S . -B build/arm $kernels_alone -DCMAKE_SYSTEM_NAME=Linux \
     -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
     -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_LIBRARY_ARCHITECTURE=aarch64-linux-gnu \
-    '-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu'"
+    -DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64"
   column build "cmake --build build/arm"
   # SVE of 256 bits, then of 512, which the emulator has by default
   column tests "QEMU_CPU=max,sve-default-vector-length=32 ctest --test-dir build/arm \
-    -R '^base_simd|^kernels_.*leaf' -LE slow --output-on-failure"
-  column tests "ctest --test-dir build/arm -L unit -LE slow --output-on-failure"
+    --parallel $(nproc) -R '^base_simd|^kernels_.*leaf' -LE slow --output-on-failure"
+  column tests "ctest --test-dir build/arm --parallel $(nproc) -L unit -LE slow --output-on-failure"
 }
 
 row_deb() {

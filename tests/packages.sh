@@ -21,7 +21,8 @@ of_any=$(awk '!/^#/ && $3 ~ /^[a-z]/ && $3 !~ /openmpi|mpi4py|vtk9/ { print $3 }
 of_openmpi=$(awk '!/^#/ && $3 ~ /openmpi|mpi4py|vtk9/ { print $3 }' "$tree/jobs/packages.txt" |
   tr '\n' ' ')
 of_mpich="mpich libmpich-dev libhdf5-mpich-dev"
-of_arm="g++-aarch64-linux-gnu qemu-user libhwloc-dev:arm64 libfmt-dev:arm64 libgtest-dev:arm64"
+of_arm="g++-aarch64-linux-gnu qemu-user libgomp1:arm64 libhwloc-dev:arm64 libfmt-dev:arm64 \
+  libgtest-dev:arm64"
 more="git ccache python3-venv python3-pip"
 
 for release in "$@"; do
