@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "kernels/cuda_code.cuh"
 #include "kernels/transpose/cuda_device.cuh"
 
 namespace tessera::inline v1::transpose {
@@ -23,85 +24,142 @@ constexpr std::array<LadderRow, 8> rows_of_the_ladder{{
     {"cuda_diagonal", Step::diagonal, Makes::transpose},
 }};
 
+TESSERA_HD constexpr bool is_direct(Step step) { return step == Step::copy || step == Step::naive; }
+/// Whether a record changes its place within its tile, and a tile its place in the matrix.
+TESSERA_HD constexpr bool turns_inside(Step step) {
+  return step != Step::copy_shared && step != Step::coarse_grained;
+}
+TESSERA_HD constexpr bool moves_tile(Step step) {
+  return step != Step::copy && step != Step::copy_shared && step != Step::fine_grained;
+}
+/// Returns the row length of a tile in shared memory: padded against bank conflicts except in the
+/// first steps.
+TESSERA_HD constexpr int pitch_of(Step step) {
+  return edge + (step == Step::copy_shared || step == Step::coalesced ? 0 : 1);
+}
+
+/// Tile numbers have 32 bits, in which a division takes a third of the instructions.
 template <class T>
 struct Task {
   MatrixView<const T> a;
   MatrixView<T> b;
-  index_t down, right;  ///< tiles
-  Repeats repeats;
+  unsigned down, right;    ///< tiles
+  unsigned count, stride;  ///< of Repeats; the stride is less than the number of tiles
 };
+
+/// The corners of a tile in a and of its place in b.
+struct Place {
+  index_t i, j, to_i, to_j;
+};
+
+template <Step step>
+__device__ Place place_of(const Cell& cell) {
+  const index_t i = cell.i * edge, j = cell.j * edge;
+  return moves_tile(step) ? Place{i, j, j, i} : Place{i, j, i, j};
+}
+
+/// Returns whether a tile has all its records, in a and in b.
+template <class T>
+__device__ bool is_whole(const Task<T>& task, const Place& at) {
+  return at.i + edge <= task.a.rows && at.j + edge <= task.a.cols &&
+         at.to_i + edge <= task.b.rows && at.to_j + edge <= task.b.cols;
+}
 
 constexpr int each =
     edge / rows_at_once;  // records of a tile per thread; all are read before the first is written
 
-/// Moves one thread's records of a tile without shared memory.
-template <Step step, class T>
-__device__ void move_directly(const Task<T>& task, index_t i0, index_t j0) {
-  const index_t i = i0 + threadIdx.y, j = j0 + threadIdx.x;
+/// Moves one thread's records of a tile without shared memory. whole: nothing is checked.
+template <Step step, bool whole, class T>
+__device__ void move_directly(const Task<T>& task, const Place& at) {
+  const index_t i = at.i + threadIdx.y, j = at.j + threadIdx.x;
+  const auto is_inside = [&](int k) {
+    return whole || (i + k * rows_at_once < task.a.rows && j < task.a.cols);
+  };
+  const T* const from = &task.a(i, j);
   T record[each];
 #pragma unroll
   for (int k = 0; k < each; ++k)
-    if (i + k * rows_at_once < task.a.rows && j < task.a.cols)
-      record[k] = task.a(i + k * rows_at_once, j);
+    if (is_inside(k)) record[k] = from[k * rows_at_once * task.a.ld];
+  T* const to = step == Step::copy ? &task.b(i, j) : &task.b(j, i);
+  const index_t next = step == Step::copy ? task.b.ld : 1;
 #pragma unroll
-  for (int k = 0; k < each; ++k) {
-    const index_t row = i + k * rows_at_once;
-    if (row < task.a.rows && j < task.a.cols)
-      (step == Step::copy ? task.b(row, j) : task.b(j, row)) = record[k];
-  }
+  for (int k = 0; k < each; ++k)
+    if (is_inside(k)) to[k * rows_at_once * next] = record[k];
 }
 
-/// Moves a tile through shared memory, which is read transposed unless only the tile's position
-/// changes.
-template <Step step, class T>
-__device__ void move_through(const Task<T>& task, index_t i0, index_t j0) {
-  constexpr bool turns_inside = step != Step::copy_shared && step != Step::coarse_grained;
-  constexpr bool moves_tile = step != Step::copy_shared && step != Step::fine_grained;
-  constexpr int pitch = edge + (step == Step::copy_shared || step == Step::coalesced ? 0 : 1);
-  __shared__ T tile[edge][pitch];  // (row, column of a); padded against bank conflicts except in
-                                   // the first steps
+/// Moves a tile through shared memory (row, column of a), which is read transposed unless only the
+/// tile's position changes. whole: nothing is checked.
+template <Step step, bool whole, class T>
+__device__ void move_through(const Task<T>& task, const Place& at,
+                             T (&tile)[edge][pitch_of(step)]) {
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
   const index_t rows = task.a.rows, cols = task.a.cols;
+  const T* const from = &task.a(at.i + y, at.j + x);
 #pragma unroll
-  for (int k = y; k < y + edge; k += rows_at_once)
-    if (i0 + k < rows && j0 + x < cols) tile[k][x] = task.a(i0 + k, j0 + x);
+  for (int k = 0; k < edge; k += rows_at_once)
+    if (whole || (at.i + y + k < rows && at.j + x < cols)) tile[y + k][x] = from[k * task.a.ld];
   __syncthreads();
   T record[each];
 #pragma unroll
   for (int k = 0; k < each; ++k)
-    record[k] = turns_inside ? tile[x][y + k * rows_at_once] : tile[y + k * rows_at_once][x];
+    record[k] = turns_inside(step) ? tile[x][y + k * rows_at_once] : tile[y + k * rows_at_once][x];
+  T* const to = &task.b(at.to_i + y, at.to_j + x);
 #pragma unroll
   for (int k = 0; k < each; ++k) {
     const int row = y + k * rows_at_once;
-    const index_t i = (moves_tile ? j0 : i0) + row, j = (moves_tile ? i0 : j0) + x;
-    const int s = turns_inside ? x : row, f = turns_inside ? row : x;  // source of the record in
-                                                                       // the tile
-    if (i < task.b.rows && j < task.b.cols && i0 + s < rows && j0 + f < cols)
-      task.b(i, j) = record[k];
+    // the record's row and column in the tile
+    const int s = turns_inside(step) ? x : row, f = turns_inside(step) ? row : x;
+    if (whole || (at.to_i + row < task.b.rows && at.to_j + x < task.b.cols && at.i + s < rows &&
+                  at.j + f < cols))
+      to[k * rows_at_once * task.b.ld] = record[k];
   }
   __syncthreads();  // before the next repetition
 }
 
+/// Blocks that a multiprocessor holds at least: all of its threads, with 32 registers each, but for
+/// records of four words.
+template <class T>
+constexpr int blocks_held = kernels::at_most_resident(edge* rows_at_once, sizeof(T) <= 8 ? 8 : 4);
+
 template <Step step, class T>
-__global__ void __launch_bounds__(edge* rows_at_once) ladder_step(Task<T> task) {
-  const index_t tiles = task.down * task.right;
-  for (int r = 0; r < task.repeats.count; ++r) {
-    const index_t number = (blockIdx.x + r * task.repeats.stride) % tiles;
-    const Cell cell = step == Step::diagonal ? diagonal_order(number, task.down, task.right)
-                                             : row_order(number, task.right);
-    if constexpr (step == Step::copy || step == Step::naive)
-      move_directly<step>(task, cell.i * edge, cell.j * edge);
-    else
-      move_through<step>(task, cell.i * edge, cell.j * edge);
+__global__ void __launch_bounds__(edge* rows_at_once, blocks_held<T>) ladder_step(Task<T> task) {
+  const unsigned tiles = task.down * task.right;
+  unsigned number = blockIdx.x;
+  for (unsigned r = 0; r < task.count; ++r) {
+    const Place at =
+        place_of<step>(step == Step::diagonal ? diagonal_order(number, task.down, task.right)
+                                              : row_order(number, task.right));
+    if constexpr (is_direct(step)) {
+      if (is_whole(task, at)) {
+        move_directly<step, true>(task, at);
+      } else {
+        move_directly<step, false>(task, at);
+      }
+    } else {
+      __shared__ T tile[edge][pitch_of(step)];
+      if (is_whole(task, at)) {
+        move_through<step, true>(task, at, tile);
+      } else {
+        move_through<step, false>(task, at, tile);
+      }
+    }
+    number += task.stride;
+    if (number >= tiles) number -= tiles;
   }
 }
 
 template <Step step>
 void launch(const ConstRecords& a, const Records& b, const Repeats& repeats, DeviceStream stream) {
   const index_t down = ceil_div(a.rows, edge), right = ceil_div(a.cols, edge);
+  const unsigned blocks = grid_of(down * right);
   dispatch_word(a.bytes, [&]<class T>(Type<T>) {
-    const Task<T> task{as_words<T>(a), as_words<T>(b), down, right, repeats};
-    ladder_step<step><<<grid_of(down * right), dim3(edge, rows_at_once), 0, stream>>>(task);
+    const Task<T> task{as_words<T>(a),
+                       as_words<T>(b),
+                       static_cast<unsigned>(down),
+                       static_cast<unsigned>(right),
+                       static_cast<unsigned>(repeats.count),
+                       static_cast<unsigned>(repeats.stride % (down * right))};
+    ladder_step<step><<<blocks, dim3(edge, rows_at_once), 0, stream>>>(task);
   });
   machine::cuda::check(cudaGetLastError(), "transpose kernel");
 }

@@ -2,6 +2,8 @@
 // Index remappings: the cell of a rows x cols grid (of elements, tiles or thread blocks) at a
 // position of the walk. Pure arithmetic, shared by CPU kernels, CUDA ladders and cache simulators.
 
+#include <type_traits>
+
 #include "base/index.hpp"
 
 namespace tessera::inline v1::transpose {
@@ -11,8 +13,10 @@ struct Cell {
   index_t j = 0;
 };
 
-/// Returns the cell in row order.
-[[nodiscard]] TESSERA_HD constexpr Cell row_order(index_t position, index_t cols) {
+/// Returns the cell in row order. Index: the type in which positions are divided.
+template <class Index>
+[[nodiscard]] TESSERA_HD constexpr Cell row_order(Index position,
+                                                  std::type_identity_t<Index> cols) {
   return {position / cols, position % cols};
 }
 
@@ -27,12 +31,14 @@ struct Cell {
 /// Returns the cell along wrapped diagonals: up to min(rows, cols) consecutive cells share no row
 /// and no column, so power-of-two strides do not collide in one memory partition or cache set
 /// (Ruetsch and Micikevicius 2009).
-[[nodiscard]] TESSERA_HD constexpr Cell diagonal_order(index_t position, index_t rows,
-                                                       index_t cols) {
-  const index_t small = rows < cols ? rows : cols;
-  const index_t large = rows < cols ? cols : rows;
-  const index_t along = position % small;
-  const index_t across = (position / small + along) % large;
+template <class Index>
+[[nodiscard]] TESSERA_HD constexpr Cell diagonal_order(Index position,
+                                                       std::type_identity_t<Index> rows,
+                                                       std::type_identity_t<Index> cols) {
+  const Index small = rows < cols ? rows : cols;
+  const Index large = rows < cols ? cols : rows;
+  const Index along = position % small;
+  const Index across = (position / small + along) % large;
   return rows < cols ? Cell{along, across} : Cell{across, along};
 }
 
