@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace tessera::inline v1::layout {
 namespace {
@@ -49,24 +50,25 @@ void require_home(const MatrixLayout& layout, index_t ranks, const char* argumen
                    fmt::format("is {} x {}: no extent may be negative", layout.rows, layout.cols));
   require_argument(
       layout.ranks() == ranks, argument,
-      fmt::format("has a layout of {} boxes: the communicator has {} ranks; pass one box per rank",
-                  layout.ranks(), ranks));
+      fmt::format("has {}: the communicator has {}; pass one box per rank",
+                  layout.ranks() == 1 ? "1 box" : fmt::format("{} boxes", layout.ranks()),
+                  counted(ranks, "rank")));
   index_t covered = 0;
   for (const Box& box : layout.boxes) {
     if (box.empty()) continue;
     const bool inside = box.rows.begin >= 0 && box.rows.end <= layout.rows && box.cols.begin >= 0 &&
                         box.cols.end <= layout.cols;
-    require_argument(inside, argument,
-                     fmt::format("has a layout whose box {} exceeds {} x {}", text(box),
-                                 layout.rows, layout.cols));
+    require_argument(
+        inside, argument,
+        fmt::format("has the box {}, which exceeds {} x {}", text(box), layout.rows, layout.cols));
     covered += box.area();
   }
   if (const Box* const overlap = find_overlap(layout.boxes); overlap != nullptr)
     throw Error::of_argument(
-        argument, fmt::format("has a layout whose box {} overlaps another rank's", text(*overlap)));
+        argument, fmt::format("has the box {}, which overlaps another rank's", text(*overlap)));
   require_argument(covered == layout.rows * layout.cols, argument,
-                   fmt::format("has a layout whose boxes cover {} of {} elements; cover all",
-                               covered, layout.rows * layout.cols));
+                   fmt::format("has boxes that cover {} of {} elements; cover all", covered,
+                               layout.rows * layout.cols));
 }
 
 }  // namespace tessera::inline v1::layout
