@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # bash tests/matrix.sh [--continue] [ROW...]: tries HEAD in the environments that exist on one
-# machine, each in a bare root of its own (tests/fresh.sh), and prints one table with the commit that
-# each row tried. Without arguments all rows run, for hours; rows: --list. Logs are in build/matrix/;
-# --continue takes a row that has ended from its log. The exit code is 1 if a cell is a failure. A
-# row that cannot run here has the reason. For nodes without a network: tests/packages.sh.
+# machine, each in a bare root of its own (tests/fresh.sh), and prints one table with the commit
+# that each row tried. Without arguments all rows run, for hours; rows: --list. Logs are in
+# build/matrix/; --continue takes a row that has ended from its log. The exit code is 1 if a cell is
+# a failure. A row that cannot run here has the reason. For nodes without a network:
+# tests/packages.sh.
 #
 # A row is a function row_NAME that calls `environment` with its title, then `column` for each
 # command that is typed, in order: configure, build, run or tests. Without columns README.md's two
@@ -23,7 +24,8 @@ column() { # name command
 }
 
 setup='. jobs/setup.sh && tessera_add_packages'
-kernels='apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends'
+kernels='apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y'
+kernels+=' --no-install-recommends'
 kernels_alone='-G Ninja -DCMAKE_BUILD_TYPE=Release -DTESSERA_MPI=OFF -DTESSERA_CUDA=OFF'
 
 row_debian12() { environment "Debian 12, root" bookworm; }
@@ -123,7 +125,8 @@ unavailable_here() {
 read_log() { # log
   local code name=0 codes line
   configured=- built=- ran=- tested=-
-  mapfile -t codes < <(sed -n 's/^== .*: exit code \([0-9]*\) after .*/\1/p' "$1")
+  # the last line of a command that may have several
+  mapfile -t codes < <(sed -n 's/.*: exit code \([0-9]*\) after .* min; it installed .*/\1/p' "$1")
   if grep -q 'apt failed\|debootstrap failed\|command failed: ' "$1"; then
     configured="packages cannot be fetched"
     return
