@@ -14,8 +14,8 @@ function(tessera_require_needs)
   if(tessera_lacks)
     list(JOIN tessera_lacks " " lacks)
     message(FATAL_ERROR " Packages were not found: ${lacks}\n"
-      "jobs/packages.txt has their names in apt, dnf, Spack and conda; CMAKE_PREFIX_PATH, HDF5_ROOT "
-      "and MPI_HOME name the folders of what is installed elsewhere")
+      "jobs/packages.txt has their names in apt, dnf, Spack and conda; CMAKE_PREFIX_PATH, "
+      "HDF5_ROOT and MPI_HOME name the folders of what is installed elsewhere")
   endif()
 endfunction()
 

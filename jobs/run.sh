@@ -165,7 +165,8 @@ PYTHON
   draw_report $folder
   files+=("$folder/events.h5" "input: a table of events"
     "$folder/sorted.h5" "the events in order" "$folder/results.h5" "its timings")
-  next+=("$program sort --config configs/studies/tutorial/counting_sort.toml --results results/study.h5")
+  study=configs/studies/tutorial/counting_sort.toml
+  next+=("$program sort --config $study --results results/study.h5")
 }
 
 case ${1:-} in

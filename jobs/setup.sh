@@ -3,7 +3,8 @@
 #
 #   tessera_install                 installs the Debian packages of what is missing, whoever
 #                                   provides the rest; not with --no-install
-#   tessera_build TARGET...         preset release in build/release, with CUDA where nvcc is found and works
+#   tessera_build TARGET...         preset release in build/release, with CUDA where nvcc is found
+#                                   and works
 #   tessera_python                  prints a Python that has h5py and numpy
 #
 # tessera_root is the folder of the source tree.
@@ -22,8 +23,9 @@ tessera_forget_launcher() {
   local name
   for name in $(compgen -e); do
     case $name in
-      OMPI_COMM_* | OMPI_UNIVERSE_SIZE | OMPI_APP_CTX_NUM_PROCS | OMPI_FILE_LOCATION | OMPI_ARGV | OMPI_COMMAND | \
-        OMPI_FIRST_RANKS | OMPI_NUM_APP_CTX | OMPI_MCA_ess* | OMPI_MCA_orte* | OMPI_MCA_pmix* | PMI_* | PMIX_* | PRTE_*)
+      OMPI_COMM_* | OMPI_UNIVERSE_SIZE | OMPI_APP_CTX_NUM_PROCS | OMPI_FILE_LOCATION | OMPI_ARGV | \
+        OMPI_COMMAND | OMPI_FIRST_RANKS | OMPI_NUM_APP_CTX | OMPI_MCA_ess* | OMPI_MCA_orte* | \
+        OMPI_MCA_pmix* | PMI_* | PMIX_* | PRTE_*)
         unset "$name" ;;
     esac
   done
@@ -79,9 +81,9 @@ tessera_is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# Prints the package of Debian's Open MPI or MPICH that corresponds to one of Open MPI; nothing where
-# modules bring the MPI (""), and an HDF5 of it. Debian has mpi4py, which VTK requires, for Open MPI
-# only: with it a second mpirun would come first in the PATH.
+# Prints the package of Debian's Open MPI or MPICH that corresponds to one of Open MPI; nothing
+# where modules bring the MPI (""), and an HDF5 of it. Debian has mpi4py, which VTK requires, for
+# Open MPI only: with it a second mpirun would come first in the PATH.
 tessera_package_of() { # package openmpi|mpich|""
   case $2:$1 in
     openmpi:*) echo "$1" ;;
@@ -189,14 +191,21 @@ With modules or another package manager, rerun with --no-install; by hand:
   rm -f "$log"
 }
 
-tessera_nvcc() { command -v nvcc || { [ -x /usr/local/cuda/bin/nvcc ] && echo /usr/local/cuda/bin/nvcc; }; }
+tessera_nvcc() {
+  local usual=/usr/local/cuda/bin/nvcc
+  command -v nvcc || { [ -x "$usual" ] && echo "$usual"; }
+}
 
 tessera_configure() { # [-D...]
   local fresh=()
   local cache=$tessera_build_dir/CMakeCache.txt
   # A tree that was moved or copied brings a cache that CMake refuses.
-  if [ -e "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$tessera_root" "$cache"; then fresh=(--fresh); fi
-  (cd "$tessera_root" && cmake --preset release "${fresh[@]}" "$@") >"$tessera_build_dir.configure.log" 2>&1
+  if [ -e "$cache" ] &&
+    ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$tessera_root" "$cache"; then
+    fresh=(--fresh)
+  fi
+  (cd "$tessera_root" && cmake --preset release "${fresh[@]}" "$@") \
+    >"$tessera_build_dir.configure.log" 2>&1
 }
 
 tessera_compile() { # target...
@@ -215,19 +224,22 @@ tessera_show_and_fail() { # what log
 tessera_build() { # target...
   tessera_require_tools
   mkdir -p "$tessera_root/build"
-  tessera_say "building in $tessera_build_dir (minutes the first time); to follow: tail -f $tessera_build_dir.build.log"
+  tessera_say "building in $tessera_build_dir (minutes the first time); to follow:" \
+    "tail -f $tessera_build_dir.build.log"
   local nvcc
   if nvcc=$(tessera_nvcc); then
     export CUDACXX=${CUDACXX:-$nvcc}
     if tessera_configure -DTESSERA_CUDA=ON && tessera_compile "$@"; then return 0; fi
     cp "$tessera_build_dir.configure.log" "$tessera_build_dir.cuda.log"
     cat "$tessera_build_dir.build.log" >>"$tessera_build_dir.cuda.log" 2>/dev/null || true
-    tessera_say "the CUDA build with $nvcc failed (see $tessera_build_dir.cuda.log): continuing without CUDA"
+    tessera_say "the CUDA build with $nvcc failed (see $tessera_build_dir.cuda.log):" \
+      "continuing without CUDA"
   else
-    tessera_say "nvcc not found: building for CPUs only (for GPUs install NVIDIA's cuda-toolkit 12 or newer, put nvcc on the PATH," \
-      "and rerun)"
+    tessera_say "nvcc not found: building for CPUs only (for GPUs install NVIDIA's cuda-toolkit" \
+      "12 or newer, put nvcc on the PATH, and rerun)"
   fi
-  tessera_configure -DTESSERA_CUDA=OFF || tessera_show_and_fail configuring "$tessera_build_dir.configure.log"
+  tessera_configure -DTESSERA_CUDA=OFF ||
+    tessera_show_and_fail configuring "$tessera_build_dir.configure.log"
   tessera_compile "$@" || tessera_show_and_fail building "$tessera_build_dir.build.log"
 }
 

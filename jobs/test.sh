@@ -8,7 +8,8 @@ set -euo pipefail
 for name in $(compgen -e); do
   case $name in
     TESSERA_PYTHON | HDF5_ROOT | HDF5_DIR) ;; # where things are
-    OMPI_* | PMI_* | PMIX_* | PRTE_* | SLURM_* | SRUN_* | OMP_* | GOMP_* | KMP_* | TESSERA_* | HDF5_* | GTEST_* | CTEST_*)
+    OMPI_* | PMI_* | PMIX_* | PRTE_* | SLURM_* | SRUN_* | OMP_* | GOMP_* | KMP_* | TESSERA_* | \
+      HDF5_* | GTEST_* | CTEST_*)
       unset "$name" ;;
   esac
 done
@@ -39,8 +40,8 @@ TESSERA_PYTHON=$(tessera_python) && export TESSERA_PYTHON
 summary=$tessera_build_dir/junit.xml
 rm -f "$summary"
 status=0
-ctest --test-dir "$tessera_build_dir" --parallel "$(tessera_cores)" --output-on-failure --no-tests=error \
-  --label-exclude "$exclude" --output-junit "$summary" "$@" || status=$?
+ctest --test-dir "$tessera_build_dir" --parallel "$(tessera_cores)" --output-on-failure \
+  --no-tests=error --label-exclude "$exclude" --output-junit "$summary" "$@" || status=$?
 
 # Prints the skipped cases of passing tests, by reason: GoogleTest and unittest print one each.
 left_out() {

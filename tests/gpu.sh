@@ -43,7 +43,8 @@ brief[stencil]='*UnderACheck*:DeviceVariants.*'
 checked[stencil]='*UnderACheck*'
 # Ranks that talk GPU to GPU: on every number of GPUs there is, and with two ranks a GPU.
 tests[exchange]="mpi_device_exchange_test dist_transpose_on_devices_test"
-tests[exchange]+=" dist_matmul_on_devices_test dist_sort_on_devices_test dist_stencil_on_devices_test"
+tests[exchange]+=" dist_matmul_on_devices_test dist_sort_on_devices_test"
+tests[exchange]+=" dist_stencil_on_devices_test"
 devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
 # shellcheck disable=SC2046 # a word is a variable
 export $(bash jobs/launch.sh --shared) NCCL_NVLS_ENABLE=0
@@ -140,7 +141,8 @@ sanitize() {
   [ -n "$("$program" --gtest_list_tests --gtest_filter="$filter" | grep '^  ')" ] || return 0
   # shellcheck disable=SC2086
   OMP_NUM_THREADS=1 $start "$sanitizer" --tool "$tool" --error-exitcode 9 "$program" \
-    --gtest_brief=1 --gtest_filter="$filter" >build/gpu.log 2>&1 || { head -n 60 build/gpu.log; exit 9; }
+    --gtest_brief=1 --gtest_filter="$filter" >build/gpu.log 2>&1 ||
+    { head -n 60 build/gpu.log; exit 9; }
   echo "$name, $tool: $(grep "SUMMARY" build/gpu.log | sort | uniq -c)"
 }
 sanitize_all() { # one after the other: at once they take ten times as long

@@ -9,7 +9,8 @@ if [ "${1:-}" = --agent ]; then # what mpirun starts its daemons by: --agent ADD
   exec ip netns exec "$node" unshare --uts bash -c "hostname $node; ${*:3}"
 fi
 self=$(realpath "$0")
-export NODES_HERE=node-$$ # no dots: Open MPI names its files in the common /dev/shm by what is before the first
+# Without dots: Open MPI names its files in the common /dev/shm by what is before the first.
+export NODES_HERE=node-$$
 bridge=br$$ network=10.213.$(($$ % 256)) hosts=$(mktemp)
 clean() {
   local node
@@ -20,17 +21,23 @@ clean() {
 trap clean EXIT
 make_nodes() {
   local node name
-  ip link add "$bridge" type bridge && ip addr add "$network.254/24" dev "$bridge" && ip link set "$bridge" up || return
+  ip link add "$bridge" type bridge && ip addr add "$network.254/24" dev "$bridge" &&
+    ip link set "$bridge" up || return
   for node in 1 2; do
     name=$NODES_HERE-$node
     ip netns add "$name" && ip link add "v$node.$$" type veth peer name eth0 netns "$name" || return
-    ip link set "v$node.$$" master "$bridge" up && ip -n "$name" addr add "$network.$node/24" dev eth0 || return
+    ip link set "v$node.$$" master "$bridge" up &&
+      ip -n "$name" addr add "$network.$node/24" dev eth0 || return
     ip -n "$name" link set eth0 up && ip -n "$name" link set lo up || return
-    ip netns exec "$name" tc qdisc add dev eth0 root tbf rate "${RATE:-2gbit}" burst 256k latency 50ms || return
+    ip netns exec "$name" tc qdisc add dev eth0 root tbf rate "${RATE:-2gbit}" burst 256k \
+      latency 50ms || return
     echo "$network.$node slots=64" >>"$hosts"
   done
 }
-make_nodes || { echo "no nodes to be had here: network namespaces take root and iproute2"; exit 77; }
+make_nodes || {
+  echo "no nodes to be had here: network namespaces take root and iproute2"
+  exit 77
+}
 # Open MPI 4
 export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent="$self --agent"
 export OMPI_MCA_orte_default_hostfile=$hosts OMPI_MCA_rmaps_base_mapping_policy=node

@@ -89,7 +89,8 @@ def python_comments(path, text):
             if token.type == tokenize.COMMENT:
                 yield token.start[0], token.string
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+        of_kind = isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        if of_kind and ast.get_docstring(node):
             yield from enumerate(node.body[0].value.value.split("\n"), node.body[0].lineno)
 
 
@@ -123,9 +124,8 @@ def findings_of(root, path):
     found = [f"{path}:{number}: '{hit.group()}': {line.strip()}"
              for number, line in lines
              for hit in FORBIDDEN.finditer(re.sub(r"`[^`]*`", "", line))]  # names of the code
-    if kind in ("c", "py", "text"):
-        found += [f"{path}:{number}: {len(line)} columns"
-                  for number, line in enumerate(text.split("\n"), 1) if len(line) > COLUMNS]
+    found += [f"{path}:{number}: {len(line)} columns"
+              for number, line in enumerate(text.split("\n"), 1) if len(line) > COLUMNS]
     return found
 
 

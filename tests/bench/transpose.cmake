@@ -13,7 +13,8 @@ if(BENCH_CBLAS AND BENCH_CBLAS_INCLUDE AND Eigen3_FOUND)
                                                 ${BENCH_CBLAS})
 else()
   message(STATUS
-    "bench_transpose needs OpenBLAS and Eigen: apt-get install libopenblas-openmp-dev libeigen3-dev")
+    "bench_transpose needs OpenBLAS and Eigen: apt-get install libopenblas-openmp-dev "
+    "libeigen3-dev")
 endif()
 
 # Distributed peers: pdtran of ScaLAPACK and FFTW-MPI (Debian: libscalapack-openmpi-dev,
@@ -35,5 +36,6 @@ if(TESSERA_SCALAPACK AND TESSERA_FFTW_MPI AND TESSERA_FFTW AND TESSERA_FFTW_INCL
   endforeach()
 else()
   message(STATUS
-    "bench_transpose_mpi needs ScaLAPACK and FFTW: apt-get install libscalapack-openmpi-dev libfftw3-dev libfftw3-mpi-dev")
+    "bench_transpose_mpi needs ScaLAPACK and FFTW: apt-get install "
+    "libscalapack-openmpi-dev libfftw3-dev libfftw3-mpi-dev")
 endif()
