@@ -16,6 +16,7 @@ from typing import Any
 import numpy
 
 from . import transpose as _transpose
+from .keys import compared_as
 from .layouts import (MPI, Layout, _distributed, layout_of, permutation_of, ranks_of,
                       shape_of)
 
@@ -296,12 +297,12 @@ class DistArray:
         is_so = self.layout == layout_of(0, self.shape, self._ranks)
         return self if is_so else self.redistribute(0)
 
-    def _check_keys(self) -> None:
+    def _key_type(self) -> numpy.dtype[Any]:
+        """Returns the dtype in which elements are compared; raises unless this is an array of
+        keys."""
         if self.ndim != 1:
             raise ValueError(f"the array has {self.ndim} dimensions: must have 1")
-        if self.dtype.kind not in "iuf" or self.dtype.itemsize not in (4, 8):
-            raise TypeError(f"the array has dtype {self.dtype}: must be int32, int64, uint32, "
-                            "uint64, float32 or float64")
+        return compared_as(self.dtype, "the array")
 
     def sort(self, descending: bool = False) -> None:
         """Sorts a one-dimensional array in place; order as in tessera.sort.
@@ -311,19 +312,22 @@ class DistArray:
         >>> a.local
         array([1., 2., 3.])
         """
-        self._ranks.agree(self._check_keys)
+        wide = self._ranks.agree(self._key_type)
         rows = self._in_rows()
-        _distributed.sort(self._ranks, rows.local, bool(descending))
+        keys = rows.local.astype(wide, copy=False)
+        _distributed.sort(self._ranks, keys, bool(descending))
+        if keys is not rows.local:
+            rows.local[...] = keys
         if rows is not self:
             rows._move_to(self)
 
     def argsort(self, descending: bool = False) -> DistArray:
         """Returns the int64 indices that sort a one-dimensional array, in even shares; equal
         elements keep their order."""
-        self._ranks.agree(self._check_keys)
-        rows = self._in_rows()
+        wide = self._ranks.agree(self._key_type)
+        keys = self._in_rows().local.astype(wide, copy=False)
         order = self._made(lambda: (self.shape, numpy.int64, 0))
-        _distributed.argsort(self._ranks, rows.local, bool(descending), order.local)
+        _distributed.argsort(self._ranks, keys, bool(descending), order.local)
         return order
 
     def take(self, numbers: Any) -> Any:
