@@ -2,13 +2,13 @@
 program fortran_plans_test
   use mpi
   use tessera
+  use fortran_checks
   use, intrinsic :: iso_c_binding
   implicit none
   integer, parameter :: r8 = c_double, i8 = c_int64_t
   type(tessera_context) :: context
-  integer :: failures, total, rank, ranks, ierr
+  integer :: rank, ranks, ierr
   call mpi_init(ierr)
-  failures = 0
   call tessera_context_create(mpi_comm_world, context, ierr)
   call check(ierr == tessera_ok, "context")
   call tessera_context_rank(context, rank, ierr)
@@ -17,19 +17,9 @@ program fortran_plans_test
   call test_permute()
   call test_halo()
   call tessera_context_free(context, ierr)
-  call mpi_allreduce(failures, total, 1, mpi_integer, mpi_sum, mpi_comm_world, ierr)
-  call mpi_finalize(ierr)
-  if (total > 0) error stop 1
+  call finish()
 
 contains
-
-  subroutine check(holds, what)
-    logical, intent(in) :: holds
-    character(*), intent(in) :: what
-    if (holds) return
-    failures = failures + 1
-    print *, "rank", rank, ": ", what, ": ", tessera_error_message()
-  end subroutine
 
   ! Blocks of 2 columns in turn, to even blocks of columns: element (i, j) is 100 j + i.
   subroutine test_cyclic()

@@ -3,17 +3,17 @@
 program fortran_test
   use mpi
   use tessera
+  use fortran_checks
   use, intrinsic :: iso_c_binding
   implicit none
   integer, parameter :: r4 = c_float, r8 = c_double, i4 = c_int32_t, i8 = c_int64_t
   type(tessera_context) :: context
-  integer :: failures, total, world, part, rank, ranks, all_ranks, ierr, trial
+  integer :: world, part, rank, ranks, all_ranks, ierr, trial
   call mpi_init(ierr)
   call mpi_comm_rank(mpi_comm_world, world, ierr)
   call mpi_comm_size(mpi_comm_world, all_ranks, ierr)
   call mpi_comm_split(mpi_comm_world, merge(0, 1, world == all_ranks - 1 .and. all_ranks > 1), &
       -world, part, ierr)
-  failures = 0
   if (world < all_ranks - 1 .or. all_ranks == 1) then
     call seed()
     do trial = 1, 20
@@ -35,19 +35,9 @@ program fortran_test
     call tessera_context_free(context, ierr)
     call check(ierr == tessera_ok, "free")
   end if
-  call mpi_allreduce(failures, total, 1, mpi_integer, mpi_sum, mpi_comm_world, ierr)
-  call mpi_finalize(ierr)
-  if (total > 0) error stop 1
+  call finish()
 
 contains
-
-  subroutine check(holds, what)
-    logical, intent(in) :: holds
-    character(*), intent(in) :: what
-    if (holds) return
-    failures = failures + 1
-    print *, "rank", world, ": ", what, ": ", tessera_error_message()
-  end subroutine
 
   subroutine seed()
     integer :: n

@@ -45,15 +45,25 @@ TEST(Freivalds, TakesTurnedOperandsFromSeveralThreadsAtOnce) {
   }
 }
 
+/// C = A B of two random matrices of n x n.
+struct SquareProduct {
+  SquareProduct(const mpi::Communicator& comm, index_t n)
+      : a(random_matrix<double>(comm, n, n, 1)),
+        b(random_matrix<double>(comm, n, n, 2)),
+        c(comm, layout::row_blocks(n, n, comm.size())) {
+    mpi::Phases phases;
+    multiply(comm, product, {}, phases);
+  }
+
+  DistributedMatrix<double> a, b, c;
+  Product<double> product{1.0, a, Op::none, b, Op::none, 0.0, c};
+};
+
 TEST(Freivalds, FindsOneWrongElementOnAnyRank) {
   const auto comm = mpi::Communicator::world();
-  const index_t n = 200;
-  const auto a = random_matrix<double>(comm, n, n, 1), b = random_matrix<double>(comm, n, n, 2);
-  DistributedMatrix<double> c(comm, layout::row_blocks(n, n, comm.size()));
-  const Product<double> product{1.0, a, Op::none, b, Op::none, 0.0, c};
-  mpi::Phases phases;
-  multiply(comm, product, {}, phases);
-  const Freivalds<double> check(comm, product, 9, 1);
+  SquareProduct made(comm, 200);
+  DistributedMatrix<double>& c = made.c;
+  const Freivalds<double> check(comm, made.product, 9, 1);
   EXPECT_LE(check.ratio(), check.tolerance);
   for (int guilty = 0; guilty < comm.size(); ++guilty) {
     const bool mine = comm.rank() == guilty && c.box().area() > 0;
@@ -70,18 +80,13 @@ TEST(Freivalds, FindsOneWrongElementOnAnyRank) {
 // Weights of equal magnitude and both signs would miss every other such error.
 TEST(Freivalds, FindsErrorsThatCancelInARow) {
   const auto comm = mpi::Communicator::world();
-  const index_t n = 60;
-  const auto a = random_matrix<double>(comm, n, n, 1), b = random_matrix<double>(comm, n, n, 2);
-  DistributedMatrix<double> c(comm, layout::row_blocks(n, n, comm.size()));
-  const Product<double> product{1.0, a, Op::none, b, Op::none, 0.0, c};
-  mpi::Phases phases;
-  multiply(comm, product, {}, phases);
+  SquareProduct made(comm, 60);
   if (comm.is_root()) {
-    c.view()(0, 3) += 1e-6;
-    c.view()(0, 4) -= 1e-6;
+    made.c.view()(0, 3) += 1e-6;
+    made.c.view()(0, 4) -= 1e-6;
   }
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    const Freivalds<double> check(comm, product, seed, 1);
+    const Freivalds<double> check(comm, made.product, seed, 1);
     EXPECT_GT(check.ratio(), check.tolerance) << seed;
   }
 }
