@@ -21,8 +21,8 @@ LENGTH, VALUE = 160, 12  # most characters before the hint; those that a value c
 COMBINATIONS = 32        # of the branches of one message that are checked
 CODE = (".cpp", ".hpp", ".cu", ".cuh")
 # The last argument of these is a message.
-THROWERS = ("Error", "AgreedError", "require", "usage", "refuse_if", "fail", "die", "print_error", "print_note",
-            "note", "h5_check", "h5_check_rc", "close_written")
+THROWERS = ("Error", "AgreedError", "require", "usage", "refuse_if", "fail", "die", "print_error",
+            "print_note", "note", "h5_check", "h5_check_rc", "close_written")
 OF_ARGUMENT = ("require_argument", "of_argument")  # an argument, its name, comes before the text
 IGNORED = {"asm", "volatile", "static_assert"}  # literals in these are not shown to users
 

@@ -25,10 +25,11 @@ constexpr std::array<LadderRow, 8> rows_of_the_ladder{{
 }};
 
 TESSERA_HD constexpr bool is_direct(Step step) { return step == Step::copy || step == Step::naive; }
-/// Whether a record changes its place within its tile, and a tile its place in the matrix.
+/// Returns whether a record changes its place within its tile.
 TESSERA_HD constexpr bool turns_inside(Step step) {
   return step != Step::copy_shared && step != Step::coarse_grained;
 }
+/// Returns whether a tile changes its place in the matrix.
 TESSERA_HD constexpr bool moves_tile(Step step) {
   return step != Step::copy && step != Step::copy_shared && step != Step::fine_grained;
 }
@@ -38,7 +39,7 @@ TESSERA_HD constexpr int pitch_of(Step step) {
   return edge + (step == Step::copy_shared || step == Step::coalesced ? 0 : 1);
 }
 
-/// Tile numbers have 32 bits, in which a division takes a third of the instructions.
+/// What a launch moves. Tile numbers have 32 bits: divisions of 64 bits take many instructions.
 template <class T>
 struct Task {
   MatrixView<const T> a;
