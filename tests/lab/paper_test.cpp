@@ -302,6 +302,17 @@ TEST(Memory, SequentialAddressingKeepsWarpsWhole) {
       passes(run(h100(), request("memory", "cuda_reduce_sequential", 1, 1 << 12)), Kind::load), 1);
 }
 
+TEST(Memory, ManyLoadsAThreadLeaveTheSumToFewBlocks) {
+  const index_t n = index_t{1} << 22;  // four words a load: 3.9 loads for each of 528 x 512 threads
+  const Traffic loads =
+      array(run(h100(), request("memory", "cuda_reduce", 1, n)), "from").of(Kind::load);
+  EXPECT_EQ(loads.requests, n / 4 / 32);
+  EXPECT_EQ(loads.segments, 16 * loads.requests);
+  const Traffic sums =
+      array(run(h100(), request("memory", "cuda_reduce", 1, n)), "result").of(Kind::atomic);
+  EXPECT_EQ(sums.requests, 4 * 132);  // one a block, four blocks a multiprocessor
+}
+
 TEST(Memory, AtomicsOfOneBinAreServedOneByOne) {
   Request q = request("memory", "cuda_histogram_shared", 1, 1 << 14);
   q.walk.bins = 1;
