@@ -131,16 +131,12 @@ stencils::HaloShape halo_shape(const HaloArguments& given, index_t ranks) {
   return shape;
 }
 
+/// Calls f(Type<T>{}) for a type of numbers; throws Error(usage) naming `type` for others.
 template <class F>
-decltype(auto) dispatch_point(int type, F&& f) {
-  switch (type) {
-    case TESSERA_I32:
-      return f(Type<std::int32_t>{});
-    case TESSERA_I64:
-      return f(Type<std::int64_t>{});
-    default:
-      return dispatch_number(type, std::forward<F>(f));
-  }
+void dispatch_point(int type, const F& f) {
+  [[maybe_unused]] const std::string_view name = type_name(type);
+  if (type == TESSERA_C64 || type == TESSERA_C128) return dispatch_number(type, f);
+  dispatch_key(type, "type", f);
 }
 
 /// Checks the arguments on all ranks. Throws Error(usage). Collective.

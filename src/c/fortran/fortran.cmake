@@ -5,12 +5,14 @@
 
 set(suffixes_reals f32 f64)
 set(suffixes_numbers f32 f64 c64 c128)
-set(suffixes_keys f32 f64 i32 i64)
-set(suffixes_all f32 f64 c64 c128 i32 i64)
+set(suffixes_keys f32 f64 i8 i16 i32 i64)
+set(suffixes_all f32 f64 c64 c128 i8 i16 i32 i64)
 set(fortran_f32 "real(c_float)")
 set(fortran_f64 "real(c_double)")
 set(fortran_c64 "complex(c_float)")
 set(fortran_c128 "complex(c_double)")
+set(fortran_i8 "integer(c_int8_t)")
+set(fortran_i16 "integer(c_int16_t)")
 set(fortran_i32 "integer(c_int32_t)")
 set(fortran_i64 "integer(c_int64_t)")
 
