@@ -12,6 +12,7 @@
 
 #include "allocations.hpp"
 #include "base/half.hpp"
+#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::dist::stencil {
@@ -194,7 +195,7 @@ std::string text(const HaloShape& shape) {
 }
 
 template <class T>
-void exchange_at_random(unsigned seed, int cases) {
+void exchange_at_random(unsigned seed, int cases, Space place = Space::host) {
   const Communicator comm = Communicator::world();
   std::mt19937 random(seed);
   for (int k = 0; k < cases; ++k) {
@@ -206,7 +207,7 @@ void exchange_at_random(unsigned seed, int cases) {
       held.emplace_back(shape, comm.rank(), which, k % 3 == 2 ? Memory::columns : Memory::rows);
       views.push_back(held.back().view());
     }
-    HaloPlan<T> plan(comm, shape, static_cast<index_t>(views.size()), threads);
+    HaloPlan<T> plan(comm, shape, static_cast<index_t>(views.size()), threads, place);
     plan.execute(views);
     index_t wrong = 0;
     for (const Held<T>& each : held) wrong += each.wrong();
@@ -228,6 +229,15 @@ TEST(HaloExchange, FillsAllLayersOfRandomShapes) {
 #ifdef __FLT16_MANT_DIG__
   exchange_at_random<_Float16>(11, 60);
 #endif
+}
+
+/// Where there is no GPU, or the build has none, the memory of the host is that of a device.
+TEST(HaloExchange, FillsAllLayersOnADevice) {
+  if (!machine::gpus().devices.empty()) GTEST_SKIP() << "fields of the host are not on the GPU";
+  exchange_at_random<double>(1, 200, Space::device);
+  exchange_at_random<short>(2, 60, Space::device);
+  exchange_at_random<Half>(3, 60, Space::device);
+  exchange_at_random<Complex<double>>(4, 60, Space::device);
 }
 
 /// Points of one byte in a ring of ranks, and a constant that they do not hold.
