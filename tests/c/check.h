@@ -29,8 +29,28 @@ static inline int64_t below(int64_t n) {
   return (int64_t)((state >> 11) % (uint64_t)n);
 }
 
+/* All types of numbers, those of keys first. */
+enum { key_types = 11, number_types = 13 };
+static const int types_of_numbers[number_types] = {
+    TESSERA_F32, TESSERA_F64, TESSERA_I32, TESSERA_I64, TESSERA_U32, TESSERA_U64, TESSERA_I8,
+    TESSERA_I16, TESSERA_U8,  TESSERA_U16, TESSERA_F16, TESSERA_C64, TESSERA_C128};
+
+static inline int is_real(int type) {
+  return type == TESSERA_F16 || type == TESSERA_F32 || type == TESSERA_F64;
+}
+static inline int is_unsigned(int type) {
+  return type == TESSERA_U8 || type == TESSERA_U16 || type == TESSERA_U32 || type == TESSERA_U64;
+}
+
 static inline size_t size_of(int type) {
   switch (type) {
+    case TESSERA_I8:
+    case TESSERA_U8:
+      return 1;
+    case TESSERA_I16:
+    case TESSERA_U16:
+    case TESSERA_F16:
+      return 2;
     case TESSERA_F32:
     case TESSERA_I32:
     case TESSERA_U32:
@@ -42,11 +62,37 @@ static inline size_t size_of(int type) {
   }
 }
 
+/* Returns the most distinct whole numbers, half of them negative if the type has a sign, that keys
+ * of the type hold. */
+static inline int64_t range_of(int type) {
+  if (type == TESSERA_F16) return 4000;
+  return size_of(type) == 1 ? 250 : size_of(type) == 2 ? 65000 : 1 << 24;
+}
+
+/* A whole number of at most 11 bits, or NaN, in half precision. */
+static inline uint16_t half_of(double value) {
+  int exponent = 0;
+  const unsigned sign = signbit(value) ? 0x8000 : 0;
+  if (isnan(value)) return (uint16_t)(sign | 0x7e00);
+  if (value == 0) return (uint16_t)sign;
+  const unsigned fraction = (unsigned)((2 * frexp(fabs(value), &exponent) - 1) * 1024);
+  return (uint16_t)(sign | (unsigned)(exponent + 14) << 10 | fraction);
+}
+static inline double value_of_half(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const double size = exponent == 31  ? NAN
+                      : exponent == 0 ? ldexp(fraction, -24)
+                                      : ldexp(1024 + fraction, exponent - 25);
+  return bits >> 15 ? -size : size;
+}
+
 static inline void put(int type, void* at, double complex value) {
   float f32[2] = {(float)creal(value), (float)cimag(value)};
   double f64[2] = {creal(value), cimag(value)};
-  int64_t integer = (int64_t)creal(value);
+  int64_t integer = isnan(creal(value)) ? 0 : (int64_t)creal(value);
   int32_t word = (int32_t)integer;
+  int16_t half_word = type == TESSERA_F16 ? (int16_t)half_of(creal(value)) : (int16_t)integer;
+  int8_t byte = (int8_t)integer;
   unsigned char record[64];
   switch (type) {
     case TESSERA_F32:
@@ -56,6 +102,15 @@ static inline void put(int type, void* at, double complex value) {
     case TESSERA_F64:
     case TESSERA_C128:
       memcpy(at, f64, size_of(type));
+      return;
+    case TESSERA_I8:
+    case TESSERA_U8:
+      memcpy(at, &byte, 1);
+      return;
+    case TESSERA_I16:
+    case TESSERA_U16:
+    case TESSERA_F16:
+      memcpy(at, &half_word, 2);
       return;
     case TESSERA_I32:
     case TESSERA_U32:
@@ -74,6 +129,7 @@ static inline void put(int type, void* at, double complex value) {
 static inline double complex get(int type, const void* at) {
   float f32[2] = {0, 0};
   double f64[2] = {0, 0};
+  uint16_t half_word;
   int32_t word;
   int64_t integer;
   switch (type) {
@@ -85,6 +141,17 @@ static inline double complex get(int type, const void* at) {
     case TESSERA_C128:
       memcpy(f64, at, size_of(type));
       return f64[0] + f64[1] * I;
+    case TESSERA_I8:
+      return *(const int8_t*)at;
+    case TESSERA_U8:
+      return *(const uint8_t*)at;
+    case TESSERA_I16:
+    case TESSERA_U16:
+    case TESSERA_F16:
+      memcpy(&half_word, at, 2);
+      return type == TESSERA_I16   ? (int16_t)half_word
+             : type == TESSERA_U16 ? (double)half_word
+                                   : value_of_half(half_word);
     case TESSERA_I32:
     case TESSERA_U32:
       memcpy(&word, at, 4);

@@ -23,8 +23,8 @@ FUNCTIONS = {"matmul", "transpose", "permute", "sort", "argsort", "stencil", "th
 OF_ONE_PROCESS = ("__init__.py", "__init__.pyi", "_gpu.py", "_kernels", "_kernels.pyi", "_runs.py",
                   "_runs.pyi", "py.typed", "results.py")
 ON_RANKS = (() if os.environ.get("TESSERA_PYTHON_MPI") in ("OFF", "0") else
-            ("_distributed", "_distributed.pyi", "distributed.py", "fields.py", "keys.py",
-             "layouts.py"))
+            ("_distributed", "_distributed.pyi", "distributed.py", "fields.py", "halos.py",
+             "keys.py", "layouts.py"))
 
 
 class Huge:
