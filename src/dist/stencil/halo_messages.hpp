@@ -1,6 +1,9 @@
 #pragma once
 // What halo exchanges on the host and on devices have in common.
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
