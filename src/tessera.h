@@ -89,6 +89,8 @@ enum tessera_type {
   TESSERA_U64 = 6,
   TESSERA_C64 = 7,  /* two f32 */
   TESSERA_C128 = 8, /* two f64 */
+  TESSERA_F16 = 9,   /* IEEE binary16, computed with in f32 */
+  TESSERA_BF16 = 10, /* bfloat16, the same */
   TESSERA_OPAQUE = 1024
 };
 /* The type of opaque elements of 1 to 64 bytes, for functions that only move elements. */
@@ -103,9 +105,10 @@ enum tessera_direction { TESSERA_ASCENDING = 0, TESSERA_DESCENDING = 1 };
 /* --- One process --------------------------------------------------------------------------- */
 
 /* Computes c[0:m, 0:n] = alpha * op(a)[0:m, 0:k] * op(b)[0:k, 0:n] + beta * c[0:m, 0:n]. Types:
- * f32, f64, c64, c128, also of alpha (NULL: 1) and beta (NULL: 0). With beta 0, c is not read. The
- * bits of c do not depend on the number of threads. Options: threads, kernel (`tessera list
- * matmul`), gpu. */
+ * f32, f64, c64, c128, also of alpha (NULL: 1) and beta (NULL: 0); f16 and bf16, with alpha and
+ * beta in f32: sums are in f32, and c is rounded once. With beta 0, c is not read. The bits of c do
+ * not depend on the number of threads. Options: threads, kernel (`tessera list matmul`;
+ * cache_oblivious for f16 and bf16), gpu (not f16, bf16). */
 int tessera_matmul(int order, int type, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
                    const void* alpha, const void* a, int64_t lda, const void* b, int64_t ldb,
                    const void* beta, void* c, int64_t ldc, const char* options);

@@ -29,6 +29,12 @@ sort::Order direction_of(int direction) {
   return direction == TESSERA_ASCENDING ? sort::Order::ascending : sort::Order::descending;
 }
 
+std::string type_text(int type) {
+  return type == TESSERA_F16    ? "TESSERA_F16"
+         : type == TESSERA_BF16 ? "TESSERA_BF16"
+                                : std::to_string(type);
+}
+
 Element key_element(int type, const char* argument) {
   switch (type) {
     case TESSERA_F32:
@@ -47,12 +53,14 @@ Element key_element(int type, const char* argument) {
       break;
   }
   throw Error::of_argument(
-      argument, fmt::format("is {}: must be TESSERA_F32, F64, I32, I64, U32 or U64", type));
+      argument,
+      fmt::format("is {}: must be TESSERA_F32, F64, I32, I64, U32 or U64", type_text(type)));
 }
 
 index_t bytes_of(int type) {
   if (type == TESSERA_C64) return 8;
   if (type == TESSERA_C128) return 16;
+  if (type == TESSERA_F16 || type == TESSERA_BF16) return 2;
   if (type < TESSERA_OPAQUE) return static_cast<index_t>(bytes(key_element(type, "type")));
   const index_t size = type - TESSERA_OPAQUE;
   expect(size >= 1 && size <= transpose::max_record_bytes, "type",

@@ -139,7 +139,7 @@ decltype(auto) dispatch_point(int type, F&& f) {
     case TESSERA_I64:
       return f(Type<std::int64_t>{});
     default:
-      return dispatch_number(type, std::forward<F>(f));
+      return dispatch_factor(type, std::forward<F>(f));
   }
 }
 

@@ -29,8 +29,35 @@ static inline int64_t below(int64_t n) {
   return (int64_t)((state >> 11) % (uint64_t)n);
 }
 
+static inline int is_half(int type) { return type == TESSERA_F16 || type == TESSERA_BF16; }
+
+/* Returns the bits of the nearest normal half, ties to even. */
+static inline uint16_t half_bits(int type, double value) {
+  const int is_f16 = type == TESSERA_F16, digits = is_f16 ? 11 : 8, bias = is_f16 ? 15 : 127;
+  int exponent = 0;
+  if (value == 0) return 0;
+  frexp(value, &exponent);
+  const double rounded =
+      ldexp(nearbyint(ldexp(fabs(value), digits - exponent)), exponent - digits);
+  const double fraction = frexp(rounded, &exponent);
+  const int bits = ((exponent - 1 + bias) << (digits - 1)) +
+                   (int)ldexp(fraction, digits) - (1 << (digits - 1));
+  return (uint16_t)(bits + (value < 0 ? 0x8000 : 0));
+}
+
+static inline double half_value(int type, uint16_t half) {
+  const int is_f16 = type == TESSERA_F16, digits = is_f16 ? 11 : 8, bias = is_f16 ? 15 : 127;
+  const int size = half & 0x7fff, low = size & ((1 << (digits - 1)) - 1);
+  if (size == 0) return 0;
+  const double value = ldexp(low + (1 << (digits - 1)), (size >> (digits - 1)) - bias - digits + 1);
+  return half & 0x8000 ? -value : value;
+}
+
 static inline size_t size_of(int type) {
   switch (type) {
+    case TESSERA_F16:
+    case TESSERA_BF16:
+      return 2;
     case TESSERA_F32:
     case TESSERA_I32:
     case TESSERA_U32:
@@ -48,7 +75,12 @@ static inline void put(int type, void* at, double complex value) {
   int64_t integer = (int64_t)creal(value);
   int32_t word = (int32_t)integer;
   unsigned char record[64];
+  const uint16_t half = is_half(type) ? half_bits(type, creal(value)) : 0;
   switch (type) {
+    case TESSERA_F16:
+    case TESSERA_BF16:
+      memcpy(at, &half, 2);
+      return;
     case TESSERA_F32:
     case TESSERA_C64:
       memcpy(at, f32, size_of(type));
@@ -76,7 +108,12 @@ static inline double complex get(int type, const void* at) {
   double f64[2] = {0, 0};
   int32_t word;
   int64_t integer;
+  uint16_t half;
   switch (type) {
+    case TESSERA_F16:
+    case TESSERA_BF16:
+      memcpy(&half, at, 2);
+      return half_value(type, half);
     case TESSERA_F32:
     case TESSERA_C64:
       memcpy(f32, at, size_of(type));
@@ -102,6 +139,17 @@ static inline double complex value_at(int type, int64_t i, int64_t j, int64_t se
   const int is_complex = type == TESSERA_C64 || type == TESSERA_C128;
   if (type >= TESSERA_OPAQUE) return (double)(mixed % 1000);
   return real + (is_complex ? imaginary : 0) * I;
+}
+
+/* Writes a factor of products of the type. */
+static inline void put_factor(int type, void* at, double complex value) {
+  put(is_half(type) ? TESSERA_F32 : type, at, value);
+}
+/* Returns the number as the type has it. */
+static inline double complex rounded(int type, double complex value) {
+  unsigned char stored[16];
+  put(type, stored, value);
+  return get(type, stored);
 }
 
 enum { sentinel = 64, fill = 0x5a };

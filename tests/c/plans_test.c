@@ -305,13 +305,15 @@ static void test(MPI_Comm part) {
   static const int types[] = {TESSERA_F32,       TESSERA_F64,       TESSERA_C64,
                               TESSERA_C128,      TESSERA_I32,       TESSERA_I64,
                               TESSERA_RECORD(1), TESSERA_RECORD(2), TESSERA_RECORD(16)};
+  static const int points[] = {TESSERA_F32, TESSERA_F64, TESSERA_C64, TESSERA_C128,
+                               TESSERA_I32, TESSERA_I64, TESSERA_F16, TESSERA_BF16};
   static const int records[] = {TESSERA_F64, TESSERA_C128, TESSERA_RECORD(3), TESSERA_RECORD(24)};
   CHECK(tessera_context_create(part, &context) == TESSERA_OK);
   CHECK(tessera_context_rank(context, &rank) == TESSERA_OK);
   CHECK(tessera_context_size(context, &ranks) == TESSERA_OK);
   for (int i = 0; i < 45; ++i) test_relayout(types[i % 9]);
   for (int i = 0; i < 80; ++i) test_permute(records[i % 4]);
-  for (int i = 0; i < 90; ++i) test_halo(types[i % 6]);
+  for (int i = 0; i < 90; ++i) test_halo(points[i % 8]);
   test_in_flight();
   CHECK(tessera_context_free(&context) == TESSERA_OK);
 }
