@@ -150,7 +150,8 @@ typedef struct tessera_stencil_s {
 
 /* Replaces the field u by itself after `steps` steps: u[i] = sum of weight * u[i + offset]. extents
  * and strides (in elements; NULL: contiguous, last dimension fastest) have stencil->dims values,
- * slowest first. Types: f32, f64. Options: threads. */
+ * slowest first. Types: f32, f64; f16 and bf16, computed in f32 and rounded once a step. Options:
+ * threads. */
 int tessera_advance(const tessera_stencil* stencil, int type, const int64_t* extents, void* u,
                     const int64_t* strides, int64_t steps, const char* options);
 
@@ -319,7 +320,7 @@ int tessera_dist_unique(tessera_context context, int type, int direction, int64_
 typedef struct tessera_field_s* tessera_field;
 
 /* Makes a field of zeros, cut into one box per rank, which `stencil` advances; a rank may have an
- * empty box. extents: slowest first. Types: f32, f64. Collective. Options: threads, kernel,
+ * empty box. extents: slowest first. Types as tessera_advance. Collective. Options: threads, kernel,
  * steps=N (of a call of tessera_field_advance for which the cut is the fastest; 100), halo_steps=N
  * (between two exchanges; 0: the fastest), overlap=yes (computes while messages are in flight). */
 int tessera_field_create(tessera_context context, const tessera_stencil* stencil, int type,

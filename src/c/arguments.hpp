@@ -42,6 +42,17 @@ decltype(auto) dispatch_factor(int type, F&& f) {
   return dispatch_number(type, std::forward<F>(f), ", F16, BF16");
 }
 
+/// Calls f(Type<T>{}) for the types of fields: f32, f64, f16 and bf16; throws Error(usage) naming
+/// `type` for others.
+template <class F>
+decltype(auto) dispatch_point(int type, F&& f) {
+  if (type == TESSERA_F16) return f(Type<Half>{});
+  if (type == TESSERA_BF16) return f(Type<BFloat16>{});
+  expect(type == TESSERA_F32 || type == TESSERA_F64, "type",
+         "is {}: must be TESSERA_F32, F64, F16 or BF16", type);
+  return dispatch_floating(type == TESSERA_F32 ? Element::f32 : Element::f64, std::forward<F>(f));
+}
+
 /// Returns the element of keys of that type; throws Error(usage) naming `argument` for others.
 [[nodiscard]] Element key_element(int type, const char* argument);
 

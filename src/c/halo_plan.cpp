@@ -132,7 +132,7 @@ stencils::HaloShape halo_shape(const HaloArguments& given, index_t ranks) {
 }
 
 template <class F>
-decltype(auto) dispatch_point(int type, F&& f) {
+decltype(auto) dispatch_halo_point(int type, F&& f) {
   switch (type) {
     case TESSERA_I32:
       return f(Type<std::int32_t>{});
@@ -148,7 +148,7 @@ stencils::HaloShape planned_halo(const Context& on, const HaloArguments& given, 
   stencils::HaloShape shape;
   agree(on, [&](Fingerprint& same) {
     same.add(given.type).add(given.dims).add(given.fields).add(given.options);
-    dispatch_point(given.type, [](auto) {});
+    dispatch_halo_point(given.type, [](auto) {});
     expect(given.fields >= 1, "fields", "is {}: must be at least 1", given.fields);
     shape = halo_shape(given, on.comm.size());
     for (int d = 0; d < 3; ++d)
@@ -176,7 +176,7 @@ int tessera_halo_plan_create(tessera_context context, int type, int dims, const 
         threads);
     std::shared_ptr<HaloPlan> made;
     tessera::mpi::together(on->comm, "plan a halo", [&] {
-      dispatch_point(type, [&]<class T>(tessera::Type<T>) {
+      dispatch_halo_point(type, [&]<class T>(tessera::Type<T>) {
         made = std::make_shared<HaloPlanOf<T>>(on, shape, dims, fields, threads);
       });
     });

@@ -18,9 +18,9 @@ struct MatmulPlan {
   std::shared_ptr<Context> context;
   index_t bytes = 0;  ///< of an element
   Home a, b, c;       ///< without boxes
-  std::optional<std::variant<MultiplyPlan<float>, MultiplyPlan<double>,
-                             MultiplyPlan<Complex<float>>, MultiplyPlan<Complex<double>>,
-                             MultiplyPlan<Half>, MultiplyPlan<BFloat16>>>
+  std::optional<
+      std::variant<MultiplyPlan<float>, MultiplyPlan<double>, MultiplyPlan<Complex<float>>,
+                   MultiplyPlan<Complex<double>>, MultiplyPlan<Half>, MultiplyPlan<BFloat16>>>
       plan;
 
   template <class F>

@@ -31,7 +31,7 @@ static inline int64_t below(int64_t n) {
 
 static inline int is_half(int type) { return type == TESSERA_F16 || type == TESSERA_BF16; }
 
-/* Returns the bits of the nearest normal half, ties to even. */
+/* Returns the bits of the nearest half, ties to even. */
 static inline uint16_t half_bits(int type, double value) {
   const int is_f16 = type == TESSERA_F16, digits = is_f16 ? 11 : 8, bias = is_f16 ? 15 : 127;
   int exponent = 0;
@@ -40,6 +40,8 @@ static inline uint16_t half_bits(int type, double value) {
   const double rounded =
       ldexp(nearbyint(ldexp(fabs(value), digits - exponent)), exponent - digits);
   const double fraction = frexp(rounded, &exponent);
+  if (exponent - 1 + bias < 1) /* subnormal */
+    return (uint16_t)(nearbyint(ldexp(fabs(value), bias + digits - 2)) + (value < 0 ? 0x8000 : 0));
   const int bits = ((exponent - 1 + bias) << (digits - 1)) +
                    (int)ldexp(fraction, digits) - (1 << (digits - 1));
   return (uint16_t)(bits + (value < 0 ? 0x8000 : 0));
@@ -48,8 +50,9 @@ static inline uint16_t half_bits(int type, double value) {
 static inline double half_value(int type, uint16_t half) {
   const int is_f16 = type == TESSERA_F16, digits = is_f16 ? 11 : 8, bias = is_f16 ? 15 : 127;
   const int size = half & 0x7fff, low = size & ((1 << (digits - 1)) - 1);
-  if (size == 0) return 0;
-  const double value = ldexp(low + (1 << (digits - 1)), (size >> (digits - 1)) - bias - digits + 1);
+  const int exponent = size >> (digits - 1);
+  const double value = exponent == 0 ? ldexp(low, 2 - bias - digits)
+                                     : ldexp(low + (1 << (digits - 1)), exponent - bias - digits + 1);
   return half & 0x8000 ? -value : value;
 }
 

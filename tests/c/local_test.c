@@ -191,16 +191,17 @@ static double neighbour(const double* u, const int64_t* n, const int64_t* p,
 }
 
 static void test_stencil(void) {
-  const int dims = 1 + (int)below(3);
+  static const int types[] = {TESSERA_F32, TESSERA_F64, TESSERA_F16, TESSERA_BF16};
+  const int dims = 1 + (int)below(3), type = types[below(4)];
   int64_t n[3] = {1, 1, 1}, shape[3] = {1, 1, 1}, strides[3] = {0, 0, 1};
   for (int d = 3 - dims; d < 3; ++d)
     n[d] = 3 + below(dims == 1 ? 200 : 11), shape[d] = 1 + below(4);
   double weights[64];
-  for (int i = 0; i < 64; ++i) weights[i] = (double)(1 + below(3));
+  for (int i = 0; i < 64; ++i) weights[i] = (double)(1 + below(3)) / (is_half(type) ? 64 : 1);
   const tessera_stencil stencil = {
       dims, NULL, shape + 3 - dims, weights, boundaries[below(6)], (double)below(5)};
   const int64_t steps = below(4), points = n[0] * n[1] * n[2];
-  const int is_padded = (int)below(2), type = below(2) ? TESSERA_F32 : TESSERA_F64;
+  const int is_padded = (int)below(2);
   strides[1] = n[2] + (is_padded ? 3 : 0);
   strides[0] = n[1] * strides[1] + (is_padded ? 5 : 0);
   matrix u = new_matrix(type, TESSERA_ROW_MAJOR, 1, n[0] * strides[0], 0);
@@ -230,7 +231,9 @@ static void test_stencil(void) {
     unsigned char* const got =
         at(&u, 0, i / (n[1] * n[2]) * strides[0] + i / n[2] % n[1] * strides[1] + i % n[2]);
     const double difference = fabs(creal(get(type, got)) - now[i]);
-    wrong += difference <= (type == TESSERA_F32 ? 1e-6 : 0) * fabs(now[i]) ? 0 : 1;
+    const double of_step = type == TESSERA_F16 ? 0x1p-11 : type == TESSERA_BF16 ? 0x1p-8 : 0;
+    const double relative = type == TESSERA_F32 ? 1e-6 : 1.1 * (double)steps * of_step;
+    wrong += difference <= relative * fabs(now[i]) + (of_step > 0 ? 0x1p-22 : 0) ? 0 : 1;
     memset(got, fill, size_of(type));
   }
   CHECK(wrong == 0);

@@ -59,7 +59,8 @@ class Matmul(unittest.TestCase):
 
     def test_float16_sums_in_float32_and_rounds_once(self):
         values, rng = generator(12)
-        for shape in [(1, 1, 1), (7, 300, 5), (61, 143, 77), (33, 4500, 17), (4, 0, 5), (129, 8, 65)]:
+        for shape in [(1, 1, 1), (7, 300, 5), (61, 143, 77), (33, 4500, 17), (4, 0, 5),
+                      (129, 8, 65)]:
             m, k, n = shape
             a, b = draw(values, (m, k), numpy.float16), draw(values, (k, n), numpy.float16)
             exact = a.astype(float) @ b.astype(float)
@@ -81,7 +82,7 @@ class Matmul(unittest.TestCase):
         c[...] = 7.5
         self.assertTrue(numpy.all(room == 7.5))
         large = numpy.full((2, 2), 300, numpy.float16)
-        numpy.testing.assert_array_equal(tessera.matmul(large, large), numpy.full((2, 2), numpy.inf))
+        self.assertTrue(numpy.all(numpy.isposinf(tessera.matmul(large, large))))
 
     def test_transposed_operands(self):
         values, _ = generator(3)

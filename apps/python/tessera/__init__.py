@@ -202,9 +202,9 @@ def stencil(u, steps, *, kernel="heat", weights=None, boundary="nearest", value=
     boundary: the values outside of u, by their names in scipy.ndimage: nearest, mirror, reflect,
     wrap, or constant with `value`; reflect101 is mirror (what numpy.pad calls reflect).
 
-    u has float32 or float64 elements, and is copied once into two fields with halos. Results are
-    the same bits for any number of threads; sums are fused, so that the last bits differ from those
-    of numpy's expressions.
+    u has float16, float32 or float64 elements, and is copied once into two fields with halos;
+    float16 is computed in float32 and rounded once a step. Results are the same bits for any number
+    of threads; sums are fused, so that the last bits differ from those of numpy's expressions.
 
     out: a writable array of u's dtype and shape, contiguous; it is returned. out=u is allowed;
     other overlaps are refused.

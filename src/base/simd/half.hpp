@@ -40,13 +40,34 @@ TESSERA_INLINE Vector<float> widen(HalfBits halves) {
   }
 }
 
+/// Rounds floats to the nearest bfloat16, ties to even: the upper halves of their words. Not by
+/// instructions of AVX512_BF16, which flush subnormal numbers.
+TESSERA_INLINE HalfBits narrow_to_bfloats(Vector<float> v) {
+#if defined(__AVX512BW__)
+  using Words = Vector<std::uint16_t>;
+  const auto word = reinterpret_cast<__m512i>(v);
+  const __m512i below = _mm512_set1_epi32(0x7fff), quiet = _mm512_set1_epi32(0x400000);
+  const __mmask16 odd = _mm512_test_epi32_mask(word, _mm512_set1_epi32(0x10000));
+  const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+  __m512i sum = _mm512_add_epi32(word, below);
+  sum = _mm512_mask_add_epi32(sum, odd, sum, _mm512_set1_epi32(1));
+  sum = _mm512_mask_or_epi32(sum, nan, word, quiet);
+  const auto words = reinterpret_cast<Words>(sum);
+  return __builtin_shufflevector(words, words, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27,
+                                 29, 31);
+#else
+  const auto word = bits_as<std::uint32_t>(v);
+  const auto rounded = word + 0x7fffU + (word >> 16 & 1U);
+  const auto sum = in_register(v == v ? rounded : word | 0x400000U);  // shifted once
+  return __builtin_convertvector(sum >> 16, HalfBits);
+#endif
+}
+
 /// Rounds floats to the nearest halves of type T, ties to even.
 template <class T>
 TESSERA_INLINE HalfBits narrow(Vector<float> v) {
-  if constexpr (std::is_same_v<T, BFloat16>) {  // not by instructions that drop subnormal numbers
-    const auto word = bits_as<std::uint32_t>(v);
-    const auto rounded = word + 0x7fffU + (word >> 16 & 1U);
-    return __builtin_convertvector((v == v ? rounded : word | 0x400000U) >> 16, HalfBits);
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return narrow_to_bfloats(v);
   } else {
 #if defined(__AVX512F__)
     return reinterpret_cast<HalfBits>(
