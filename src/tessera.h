@@ -320,9 +320,10 @@ int tessera_dist_unique(tessera_context context, int type, int direction, int64_
 typedef struct tessera_field_s* tessera_field;
 
 /* Makes a field of zeros, cut into one box per rank, which `stencil` advances; a rank may have an
- * empty box. extents: slowest first. Types as tessera_advance. Collective. Options: threads, kernel,
- * steps=N (of a call of tessera_field_advance for which the cut is the fastest; 100), halo_steps=N
- * (between two exchanges; 0: the fastest), overlap=yes (computes while messages are in flight). */
+ * empty box. extents: slowest first. Types: as tessera_advance. Collective. Options: threads,
+ * kernel, steps=N (of a call of tessera_field_advance for which the cut is the fastest; 100),
+ * halo_steps=N (between two exchanges; 0: the fastest), overlap=yes (computes while messages are in
+ * flight). */
 int tessera_field_create(tessera_context context, const tessera_stencil* stencil, int type,
                          const int64_t* extents, const char* options, tessera_field* field);
 /* Sets low and high to this rank's box [low, high), in indices of the whole field. Local. */

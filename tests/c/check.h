@@ -37,13 +37,12 @@ static inline uint16_t half_bits(int type, double value) {
   int exponent = 0;
   if (value == 0) return 0;
   frexp(value, &exponent);
-  const double rounded =
-      ldexp(nearbyint(ldexp(fabs(value), digits - exponent)), exponent - digits);
+  const double rounded = ldexp(nearbyint(ldexp(fabs(value), digits - exponent)), exponent - digits);
   const double fraction = frexp(rounded, &exponent);
   if (exponent - 1 + bias < 1) /* subnormal */
     return (uint16_t)(nearbyint(ldexp(fabs(value), bias + digits - 2)) + (value < 0 ? 0x8000 : 0));
-  const int bits = ((exponent - 1 + bias) << (digits - 1)) +
-                   (int)ldexp(fraction, digits) - (1 << (digits - 1));
+  const int bits =
+      ((exponent - 1 + bias) << (digits - 1)) + (int)ldexp(fraction, digits) - (1 << (digits - 1));
   return (uint16_t)(bits + (value < 0 ? 0x8000 : 0));
 }
 
@@ -51,8 +50,9 @@ static inline double half_value(int type, uint16_t half) {
   const int is_f16 = type == TESSERA_F16, digits = is_f16 ? 11 : 8, bias = is_f16 ? 15 : 127;
   const int size = half & 0x7fff, low = size & ((1 << (digits - 1)) - 1);
   const int exponent = size >> (digits - 1);
-  const double value = exponent == 0 ? ldexp(low, 2 - bias - digits)
-                                     : ldexp(low + (1 << (digits - 1)), exponent - bias - digits + 1);
+  const double value = exponent == 0
+                           ? ldexp(low, 2 - bias - digits)
+                           : ldexp(low + (1 << (digits - 1)), exponent - bias - digits + 1);
   return half & 0x8000 ? -value : value;
 }
 

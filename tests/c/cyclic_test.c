@@ -38,9 +38,8 @@ static void test_matmul(int type, int by_plan) {
         sum += applied(op_a, a_turns ? value_at(type, p, i, 1) : value_at(type, i, p, 1)) *
                applied(op_b, b_turns ? value_at(type, j, p, 2) : value_at(type, p, j, 2));
       }
-      wrong += got == NULL || get(type, got) == rounded(type, 2 * sum - value_at(type, i, j, 3))
-                   ? 0
-                   : 1;
+      wrong +=
+          got == NULL || get(type, got) == rounded(type, 2 * sum - value_at(type, i, j, 3)) ? 0 : 1;
     }
   }
   CHECK(wrong == 0);
@@ -109,9 +108,9 @@ static void test_wrong(void) {
 }
 
 static void test(MPI_Comm part) {
-  static const int types[] = {TESSERA_F32,       TESSERA_F64,       TESSERA_C64,
-                              TESSERA_C128,      TESSERA_I32,       TESSERA_U64,
-                              TESSERA_RECORD(1), TESSERA_F16,       TESSERA_RECORD(16)};
+  static const int types[] = {TESSERA_F32,       TESSERA_F64, TESSERA_C64,
+                              TESSERA_C128,      TESSERA_I32, TESSERA_U64,
+                              TESSERA_RECORD(1), TESSERA_F16, TESSERA_RECORD(16)};
   static const int numbers[] = {TESSERA_F32,  TESSERA_F64, TESSERA_C64,
                                 TESSERA_C128, TESSERA_F16, TESSERA_BF16};
   CHECK(tessera_context_create(part, &context) == TESSERA_OK);

@@ -5,7 +5,7 @@
 static tessera_context context;
 static int rank, ranks;
 
-static const int numbers[] = {TESSERA_F32, TESSERA_F64,  TESSERA_C64,
+static const int numbers[] = {TESSERA_F32,  TESSERA_F64, TESSERA_C64,
                               TESSERA_C128, TESSERA_F16, TESSERA_BF16}; /* halves: products */
 static const int keys_of[] = {TESSERA_F32, TESSERA_F64, TESSERA_I32,
                               TESSERA_I64, TESSERA_U32, TESSERA_U64};
