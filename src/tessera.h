@@ -89,8 +89,12 @@ enum tessera_type {
   TESSERA_U64 = 6,
   TESSERA_C64 = 7,  /* two f32 */
   TESSERA_C128 = 8, /* two f64 */
-  TESSERA_F16 = 9,   /* IEEE binary16, computed with in f32 */
-  TESSERA_BF16 = 10, /* bfloat16, the same */
+  TESSERA_I8 = 9,
+  TESSERA_I16 = 10,
+  TESSERA_U8 = 11,
+  TESSERA_U16 = 12,
+  TESSERA_F16 = 13,  /* binary16 of IEEE 754, computed with in f32 */
+  TESSERA_BF16 = 14, /* bfloat16, the same; not of keys and files */
   TESSERA_OPAQUE = 1024
 };
 /* The type of opaque elements of 1 to 64 bytes, for functions that only move elements. */
@@ -128,13 +132,14 @@ int tessera_rearrange(int type, int dims, const int64_t* extents, const void* a,
                       const int64_t* a_strides, void* b, const int64_t* b_strides,
                       const char* options);
 
-/* Sorts keys[0:n]. Types: f32, f64, i32, i64, u32, u64. -0 is before 0, in descending order after
- * it; NaN are last in both. Options: threads, kernel (`tessera list sort`), gpu. */
+/* Sorts keys[0:n]. Types: f16, f32, f64, i8 to i64, u8 to u64. -0 is before 0, in descending order
+ * after it; NaN are last in both. Keys of less than 32 bits are sorted in a copy in 32 bits.
+ * Options: threads, kernel (`tessera list sort`), gpu (keys of 32 and 64 bits). */
 int tessera_sort(int type, int direction, int64_t n, void* keys, const char* options);
 
 /* Sets permutation[j] to the place, from 0, of the key that belongs at j; equal keys keep their
  * order. Types as tessera_sort; NaN are equal, and so are -0 and 0. Options: threads,
- * gpu. */
+ * gpu (keys of 32 and 64 bits). */
 int tessera_argsort(int type, int direction, int64_t n, const void* keys, uint64_t* permutation,
                     const char* options);
 
@@ -344,8 +349,8 @@ int tessera_field_free(tessera_field* field);
 int tessera_dataset_extents(const char* file, const char* dataset, int* dims, int64_t extents[32]);
 
 /* Reads the box [low, high) of a dataset into contiguous memory, last dimension fastest, converted
- * to the type: f32, f64, i32, i64, u32, u64, c64 or c128. Any number of ranks may read at once, but
- * none of a file that is being written. Local. */
+ * to the type, one of numbers. Any number of ranks may read at once, but none of a file that is
+ * being written. Local. */
 int tessera_read(const char* file, const char* dataset, int type, int dims, const int64_t* low,
                  const int64_t* high, void* data);
 

@@ -75,9 +75,8 @@ typedef struct tessera_halo_plan_s* tessera_halo_plan;
  * widths[d] layers on both sides of this rank's box in dimension d. extents: of the whole field, in
  * `dims` (1 to 3) dimensions, slowest first. grid: the even shares of each dimension, on the first
  * ranks, last dimension fastest; NULL: those that send the least. Beyond the whole field: boundary
- * as of a stencil, or given, which leaves what is there. Types: f32, f64, i32, i64, c64, c128,
- * f16, bf16.
- * Collective. Options: threads. */
+ * as of a stencil, or given, which leaves what is there. Types: all of numbers. Collective.
+ * Options, which may differ between ranks: threads, gpu (messages pass through the host). */
 int tessera_halo_plan_create(tessera_context context, int type, int dims, const int64_t* extents,
                              const int64_t* widths, const int* grid, const char* boundary,
                              double boundary_value, int fields, const char* options,

@@ -44,12 +44,12 @@ checked[stencil]='*UnderACheck*'
 # Ranks that talk GPU to GPU: on every number of GPUs there is, and with two ranks a GPU.
 tests[exchange]="mpi_device_exchange_test dist_transpose_on_devices_test"
 tests[exchange]+=" dist_matmul_on_devices_test dist_sort_on_devices_test"
-tests[exchange]+=" dist_stencil_on_devices_test"
+tests[exchange]+=" dist_stencil_on_devices_test dist_stencil_halo_exchange_test"
 devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
 # shellcheck disable=SC2046 # a word is a variable
 export $(bash jobs/launch.sh --shared) NCCL_NVLS_ENABLE=0
 checked[exchange]='*BringEveryPiece*:*OverlaysAnyTwoLayouts*:*HasTheBitsOfTheHost*:*OrdersByTheMap*'
-checked[exchange]+=':*SeveralFieldsInOne*:*BringsBackParts*:*DividesManyKeys*'
+checked[exchange]+=':*SeveralFieldsInOne*:*BringsBackParts*:*DividesManyKeys*:*LayersOnADevice*'
 under_mpirun() { mpirun -n "$@"; }
 # Perhaps a package of Python's has NCCL.
 if [ -z "${TESSERA_NCCL:-}" ] && ! ldconfig -p | grep -q 'libnccl\.so\.2'; then

@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
-#include "base/half.hpp"
 #include "gpu.hpp"
 #include "kernels/sort/on_device.hpp"
 #include "kernels/sort/variants.hpp"
-#include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::python {
@@ -23,6 +20,21 @@ struct Request {
   int threads;
 };
 
+struct Part {
+  index_t begin, end;
+};
+template <class T>
+void copy_keys(const sort::Keys& keys, const Part& part, T* to) {
+  constexpr index_t size = sizeof(T);
+  const std::byte* const from = keys.data + part.begin * keys.stride;
+  const index_t n = part.end - part.begin;
+  if (keys.stride == size) {
+    std::memcpy(to, from, static_cast<std::size_t>(n * size));
+    return;
+  }
+  for (index_t i = 0; i < n; ++i) std::memcpy(to + i, from + i * keys.stride, sizeof(T));
+}
+
 /// Sorts into to[0:n], which are the keys themselves or separate memory.
 template <class T>
 void sort_into(const Request& request, std::byte* to) {
@@ -32,8 +44,7 @@ void sort_into(const Request& request, std::byte* to) {
   if (to != keys.data) {
     machine::parallel(request.threads, [&] {
       machine::parallel_for(0, keys.n, sort::keys_of_thread, [&](index_t begin, index_t end) {
-        for (index_t i = begin; i < end; ++i)
-          std::memcpy(sorted + i, keys.data + i * keys.stride, sizeof(T));
+        copy_keys<T>(keys, {begin, end}, sorted + begin);
       });
     });
   }
@@ -47,73 +58,6 @@ void argsort_into(const Request& request, std::byte* to) {
   sort::argsort_keys<T>(
       request.keys, request.order,
       {reinterpret_cast<std::uint64_t*>(to), static_cast<std::size_t>(request.keys.n)},
-      request.threads);
-}
-
-/// The type in which keys of less than 32 bits are sorted.
-template <class T>
-struct Wide {
-  using type = sort::SortedAs<T>;
-};
-template <>
-struct Wide<Half> {
-  using type = float;
-};
-
-template <class T>
-T narrowed(typename Wide<T>::type key) {
-  return static_cast<T>(key);
-}
-/// Keeps the bits of NaN, which conversions make quiet.
-template <>
-Half narrowed<Half>(float key) {
-  if (key == key) return Half(key);
-  const auto word = std::bit_cast<std::uint32_t>(key);
-  Half half;
-  half.bits = static_cast<std::uint16_t>((word >> 16 & 0x8000U) | 0x7c00U | (word >> 13 & 0x3ffU));
-  return half;
-}
-
-/// Returns the keys of a call in their wider type.
-template <class T>
-machine::Buffer<typename Wide<T>::type> widened(const Request& request) {
-  using To = typename Wide<T>::type;
-  const sort::Keys& keys = request.keys;
-  machine::Buffer<To> wide(keys.n);
-  machine::parallel(request.threads, [&] {
-    machine::parallel_for(0, keys.n, sort::keys_of_thread, [&](index_t begin, index_t end) {
-      for (index_t i = begin; i < end; ++i) {
-        T key;
-        std::memcpy(&key, keys.data + i * keys.stride, sizeof(T));
-        wide[i] = static_cast<To>(key);
-      }
-    });
-  });
-  return wide;
-}
-
-template <class T>
-void sort_widened(const Request& request, std::byte* to) {
-  using Key = typename Wide<T>::type;
-  const py::gil_scoped_release release;
-  machine::Buffer<Key> wide = widened<T>(request);
-  sort::sort_keys("auto", wide.span(), request.threads, request.order);
-  auto* const sorted = reinterpret_cast<T*>(to);
-  machine::parallel(request.threads, [&] {
-    machine::parallel_for(0, wide.size(), sort::keys_of_thread, [&](index_t begin, index_t end) {
-      for (index_t i = begin; i < end; ++i) sorted[i] = narrowed<T>(wide[i]);
-    });
-  });
-}
-
-template <class T>
-void argsort_widened(const Request& request, std::byte* to) {
-  using Key = typename Wide<T>::type;
-  const py::gil_scoped_release release;
-  const machine::Buffer<Key> wide = widened<T>(request);
-  sort::argsort_keys<Key>(
-      {reinterpret_cast<const std::byte*>(wide.data()), index_t{sizeof(Key)}, wide.size()},
-      request.order, {reinterpret_cast<std::uint64_t*>(to), static_cast<std::size_t>(wide.size())},
       request.threads);
 }
 
@@ -155,24 +99,17 @@ struct Element {
 };
 template <class T>
 constexpr Element element(char kind) {
-  return {kind, sizeof(T), {sort_into<T>, argsort_into<T>}, {sort_on_gpu<T>, argsort_on_gpu<T>}};
+  constexpr Functions host{sort_into<T>, argsort_into<T>};
+  if constexpr (sort::SmallKey<T>)
+    return {kind, sizeof(T), host, {}};
+  else
+    return {kind, sizeof(T), host, {sort_on_gpu<T>, argsort_on_gpu<T>}};
 }
-template <class T>
-constexpr Element small_element(char kind) {
-  return {kind, sizeof(T), {sort_widened<T>, argsort_widened<T>}, {}};
-}
-constexpr Element elements[] = {element<std::int32_t>('i'),
-                                element<std::int64_t>('i'),
-                                element<std::uint32_t>('u'),
-                                element<std::uint64_t>('u'),
-                                element<float>('f'),
-                                element<double>('f'),
-                                small_element<std::int8_t>('i'),
-                                small_element<std::int16_t>('i'),
-                                small_element<std::uint8_t>('u'),
-                                small_element<std::uint16_t>('u'),
-                                small_element<std::uint8_t>('b'),
-                                small_element<Half>('f')};
+constexpr Element elements[] = {
+    element<std::int32_t>('i'),  element<std::int64_t>('i'), element<std::uint32_t>('u'),
+    element<std::uint64_t>('u'), element<float>('f'),        element<double>('f'),
+    element<std::int8_t>('i'),   element<std::int16_t>('i'), element<std::uint8_t>('u'),
+    element<std::uint16_t>('u'), element<std::uint8_t>('b'), element<Half>('f')};
 
 /// Returns the functions for the array's dtype; throws ValueError unless it is one-dimensional,
 /// TypeError for other dtypes.

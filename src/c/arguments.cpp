@@ -8,6 +8,26 @@
 #include "kernels/transpose/records.hpp"
 
 namespace tessera::inline v1::c {
+namespace {
+
+struct NumberType {
+  int type;
+  std::string_view name;  ///< in files
+  index_t bytes;
+};
+constexpr NumberType numbers[] = {
+    {TESSERA_F32, "f32", 4}, {TESSERA_F64, "f64", 8},    {TESSERA_I32, "i32", 4},
+    {TESSERA_I64, "i64", 8}, {TESSERA_U32, "u32", 4},    {TESSERA_U64, "u64", 8},
+    {TESSERA_C64, "c64", 8}, {TESSERA_C128, "c128", 16}, {TESSERA_I8, "i8", 1},
+    {TESSERA_I16, "i16", 2}, {TESSERA_U8, "u8", 1},      {TESSERA_U16, "u16", 2},
+    {TESSERA_F16, "f16", 2}};
+
+const NumberType* find_number(int type) {
+  const auto* const found = std::ranges::find(numbers, type, &NumberType::type);
+  return found == std::end(numbers) ? nullptr : found;
+}
+
+}  // namespace
 
 Storage storage_of(int order, const char* argument) {
   expect(order == TESSERA_ROW_MAJOR || order == TESSERA_COL_MAJOR, argument,
@@ -54,15 +74,25 @@ Element key_element(int type, const char* argument) {
   }
   throw Error::of_argument(
       argument,
-      fmt::format("is {}: must be TESSERA_F32, F64, I32, I64, U32 or U64", type_text(type)));
+      fmt::format("is {}: must be TESSERA_F16, F32, F64, I8 to I64 or U8 to U64", type_text(type)));
+}
+
+void expect_key(int type, const char* argument) {
+  dispatch_key(type, argument, [](auto) {});
+}
+
+std::string_view type_name(int type) {
+  const NumberType* const number = find_number(type);
+  expect(number != nullptr, "type", "is {}: must be a type of numbers, TESSERA_F32 to TESSERA_F16",
+         type_text(type));
+  return number->name;
 }
 
 index_t bytes_of(int type) {
-  if (type == TESSERA_C64) return 8;
-  if (type == TESSERA_C128) return 16;
-  if (type == TESSERA_F16 || type == TESSERA_BF16) return 2;
-  if (type < TESSERA_OPAQUE) return static_cast<index_t>(bytes(key_element(type, "type")));
+  if (const NumberType* const number = find_number(type)) return number->bytes;
+  if (type == TESSERA_BF16) return 2;
   const index_t size = type - TESSERA_OPAQUE;
+  expect(size >= 0, "type", "is {}: must be a type of numbers or TESSERA_RECORD(bytes)", type);
   expect(size >= 1 && size <= transpose::max_record_bytes, "type",
          "is a record of {} bytes: must be 1 to {}", size, transpose::max_record_bytes);
   return size;

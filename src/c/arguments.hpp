@@ -53,9 +53,33 @@ decltype(auto) dispatch_point(int type, F&& f) {
   return dispatch_floating(type == TESSERA_F32 ? Element::f32 : Element::f64, std::forward<F>(f));
 }
 
-/// Returns the element of keys of that type; throws Error(usage) naming `argument` for others.
+/// Returns the element of keys of 32 or 64 bits; throws Error(usage) naming `argument` for types
+/// that are no keys.
 [[nodiscard]] Element key_element(int type, const char* argument);
+/// Calls f(Type<T>{}) for a type of keys; throws Error(usage) naming `argument` for others.
+template <class F>
+decltype(auto) dispatch_key(int type, const char* argument, F&& f) {
+  switch (type) {
+    case TESSERA_I8:
+      return f(Type<std::int8_t>{});
+    case TESSERA_I16:
+      return f(Type<std::int16_t>{});
+    case TESSERA_U8:
+      return f(Type<std::uint8_t>{});
+    case TESSERA_U16:
+      return f(Type<std::uint16_t>{});
+    case TESSERA_F16:
+      return f(Type<Half>{});
+    default:
+      return dispatch_element(key_element(type, argument), std::forward<F>(f));
+  }
+}
+/// Throws Error(usage) naming `argument` unless it is a type of keys.
+void expect_key(int type, const char* argument);
 
+/// Returns the name of a type of numbers in files, "i16"; throws Error(usage) naming `type` for
+/// others.
+[[nodiscard]] std::string_view type_name(int type);
 /// Returns the bytes of an element of any type; throws Error(usage) naming `type`.
 [[nodiscard]] index_t bytes_of(int type);
 

@@ -94,7 +94,8 @@ std::vector<sorts::KeyColumn> columns_of(int columns, const int* types, const in
   expect(keys != nullptr, "keys", "is a null pointer");
   std::vector<sorts::KeyColumn> result;
   for (int i = 0; i < columns; ++i) {
-    auto form = sorts::KeyForm::of(key_element(types[i], "types"));
+    auto form =
+        dispatch_key(types[i], "types", []<class T>(Type<T>) { return sorts::KeyForm::of<T>(); });
     if (i + 1 < columns) form = form.by_number();
     expect_memory(keys[i], n, "keys");
     result.push_back({.form = form,
@@ -131,7 +132,7 @@ int tessera_dist_sort(tessera_context context, int type, int direction, int64_t 
     sorts::Method method;
     agree(*on, [&](Fingerprint& same) {
       same.add(type).add(direction).add(options);
-      [[maybe_unused]] const Element element = key_element(type, "type");
+      expect_key(type, "type");
       [[maybe_unused]] const sort::Order order = direction_of(direction);
       expect_extent(n, "n");
       expect(capacity >= n, "capacity", "is {}: must be at least {}, the keys here", capacity, n);
@@ -140,7 +141,7 @@ int tessera_dist_sort(tessera_context context, int type, int direction, int64_t 
       method = sort_method(*on, options);
     });
     [[maybe_unused]] const auto all = rows_of_ranks(*on, n, capacity);
-    dispatch_element(key_element(type, "type"), [&](auto t) {
+    dispatch_key(type, "type", [&](auto t) {
       using T = typename decltype(t)::type;
       *sorted = c::sort(*on, static_cast<T*>(keys), n, capacity, direction_of(direction), method);
     });

@@ -26,7 +26,7 @@ struct SortedKeys {
 
 void check(Fingerprint& same, const SortedKeys& keys) {
   same.add(keys.type).add(keys.direction);
-  [[maybe_unused]] const Element element = key_element(keys.type, "type");
+  expect_key(keys.type, "type");
   [[maybe_unused]] const sorts::Order order = keys.order();
   expect_extent(keys.n, "n");
   expect_memory(keys.data, keys.n, "sorted");
@@ -41,8 +41,7 @@ sorts::SearchSide side_of(int side) {
 /// Calls f(span of the keys in their type).
 template <class F>
 void with_keys(const SortedKeys& keys, const F& f) {
-  dispatch_element(key_element(keys.type, "type"),
-                   [&](auto t) { f(keys.as<typename decltype(t)::type>()); });
+  dispatch_key(keys.type, "type", [&](auto t) { f(keys.as<typename decltype(t)::type>()); });
 }
 
 }  // namespace

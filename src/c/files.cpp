@@ -20,11 +20,7 @@ struct Numbers {
   [[nodiscard]] bool is_complex() const { return info.kind == io::DatasetInfo::Kind::complex; }
 };
 
-Numbers numbers_of(int type) {
-  const char* const name = type == TESSERA_C64 ? "c64" : type == TESSERA_C128 ? "c128" : nullptr;
-  if (name != nullptr) return {io::number_type(name)};
-  return {io::number_type(tessera::name(key_element(type, "type")))};
-}
+Numbers numbers_of(int type) { return {io::number_type(type_name(type))}; }
 
 io::DatasetName name_of(const char* file, const char* dataset) {
   expect(file != nullptr && *file != '\0', "file", "has no name");

@@ -1,12 +1,16 @@
 // Plans of halo exchanges on fields in the caller's memory.
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "c/executions.hpp"
+#include "c/gpu.hpp"
 #include "c/options.hpp"
 #include "c/stencils.hpp"
 #include "dist/stencil/halo_exchange.hpp"
+#include "machine/gpu.hpp"
 #include "tessera_plans.h"
 
 namespace tessera::inline v1::c {
@@ -20,19 +24,31 @@ struct HaloCall {
   const int64_t* strides;
 };
 
+/// What a plan is made of.
+struct PlannedHalo {
+  stencils::HaloShape shape;
+  int dims = 0, fields = 0, threads = 1;
+  std::optional<int> gpu;  ///< in whose memory the fields are
+};
+
 class HaloPlan : public ExchangePlan {
  public:
-  HaloPlan(const std::shared_ptr<Context>& context, const stencils::HaloShape& shape, int dims)
+  HaloPlan(const std::shared_ptr<Context>& context, const PlannedHalo& made)
       : ExchangePlan(context),
-        dims_(dims),
-        box_(shape.grid.of(context->comm.rank())),
-        widths_(shape.widths) {}
+        dims_(made.dims),
+        gpu_(made.gpu),
+        box_(made.shape.grid.of(context->comm.rank())),
+        widths_(made.shape.widths) {}
 
   [[nodiscard]] int dims() const { return dims_; }
   [[nodiscard]] const Box3& box() const { return box_; }
   virtual void start(const HaloCall& call) = 0;
 
  protected:
+  /// Makes the GPU of the fields current.
+  void use_place() const {
+    if (gpu_) machine::use_gpu(*gpu_);
+  }
   /// Returns the strides of field f. Throws Error(usage) naming `strides`.
   [[nodiscard]] Index3 strides_of(const HaloCall& call, std::size_t f) const {
     const Index3 n = box_.size();
@@ -43,6 +59,7 @@ class HaloPlan : public ExchangePlan {
 
  private:
   int dims_;
+  std::optional<int> gpu_;
   Box3 box_;
   Index3 widths_;
 };
@@ -50,15 +67,19 @@ class HaloPlan : public ExchangePlan {
 template <class T>
 class HaloPlanOf : public HaloPlan {
  public:
-  HaloPlanOf(const std::shared_ptr<Context>& context, const stencils::HaloShape& shape, int dims,
-             int fields, int threads)
-      : HaloPlan(context, shape, dims),
-        views_(static_cast<std::size_t>(fields)),
-        plan_(context->comm, shape, fields, threads) {}
+  HaloPlanOf(const std::shared_ptr<Context>& context, const PlannedHalo& made)
+      : HaloPlan(context, made),
+        views_(static_cast<std::size_t>(made.fields)),
+        plan_(context->comm, made.shape, made.fields, made.threads,
+              made.gpu ? Space::device : Space::host) {}
 
   [[nodiscard]] index_t bytes() const override { return plan_.buffer_bytes(); }
   void start(const HaloCall& call) override {
-    begin([&] { return check(call); }, [&] { plan_.start(std::span<const GridView<T>>(views_)); });
+    begin([&] { return check(call); },
+          [&] {
+            use_place();
+            plan_.start(std::span<const GridView<T>>(views_));
+          });
   }
 
  private:
@@ -70,7 +91,10 @@ class HaloPlanOf : public HaloPlan {
     }
     return 0;
   }
-  void wait() override { plan_.wait(); }
+  void wait() override {
+    use_place();
+    plan_.wait();
+  }
 
   std::vector<GridView<T>> views_;
   stencils::HaloPlan<T> plan_;
@@ -131,33 +155,37 @@ stencils::HaloShape halo_shape(const HaloArguments& given, index_t ranks) {
   return shape;
 }
 
+/// Calls f(Type<T>{}) for a type of numbers; throws Error(usage) naming `type` for others.
 template <class F>
-decltype(auto) dispatch_halo_point(int type, F&& f) {
-  switch (type) {
-    case TESSERA_I32:
-      return f(Type<std::int32_t>{});
-    case TESSERA_I64:
-      return f(Type<std::int64_t>{});
-    default:
-      return dispatch_factor(type, std::forward<F>(f));
-  }
+void dispatch_halo_point(int type, const F& f) {
+  if (type == TESSERA_BF16) return f(Type<BFloat16>{});
+  [[maybe_unused]] const std::string_view name = type_name(type);
+  if (type == TESSERA_C64 || type == TESSERA_C128) return dispatch_number(type, f);
+  dispatch_key(type, "type", f);
 }
 
-/// Checks the arguments on all ranks. Throws Error(usage). Collective.
-stencils::HaloShape planned_halo(const Context& on, const HaloArguments& given, int& threads) {
-  stencils::HaloShape shape;
+/// Checks the arguments on all ranks, of which the options may differ. Throws Error(usage).
+/// Collective.
+PlannedHalo planned_halo(const Context& on, const HaloArguments& given) {
+  PlannedHalo made;
+  made.dims = given.dims;
+  made.fields = given.fields;
   agree(on, [&](Fingerprint& same) {
-    same.add(given.type).add(given.dims).add(given.fields).add(given.options);
+    same.add(given.type).add(given.dims).add(given.fields);
     dispatch_halo_point(given.type, [](auto) {});
     expect(given.fields >= 1, "fields", "is {}: must be at least 1", given.fields);
+    stencils::HaloShape& shape = made.shape;
     shape = halo_shape(given, on.comm.size());
     for (int d = 0; d < 3; ++d)
       same.add(shape.grid.global[d]).add(shape.grid.parts[d]).add(shape.widths[d]);
     same.add(static_cast<int>(shape.sides[0][0].kind));
     same.add(std::bit_cast<index_t>(given.boundary_value));
-    threads = Options(given.options, {"threads"}).threads(on.threads);
+    const Options asked(given.options, {"threads", "gpu"});
+    made.threads = asked.threads(on.threads);
+    if (uses_gpu(asked))
+      made.gpu = static_cast<int>(asked.number("gpu", 0, std::numeric_limits<int>::max(), 0));
   });
-  return shape;
+  return made;
 }
 
 }  // namespace
@@ -170,14 +198,12 @@ int tessera_halo_plan_create(tessera_context context, int type, int dims, const 
   using namespace tessera::c;
   return create(plan, "plan", [&] {
     const auto on = context_of(context);
-    int threads = 1;
-    const auto shape = planned_halo(
-        *on, {type, dims, extents, widths, grid, boundary, boundary_value, fields, options},
-        threads);
+    const PlannedHalo planned = planned_halo(
+        *on, {type, dims, extents, widths, grid, boundary, boundary_value, fields, options});
     std::shared_ptr<HaloPlan> made;
     tessera::mpi::together(on->comm, "plan a halo", [&] {
       dispatch_halo_point(type, [&]<class T>(tessera::Type<T>) {
-        made = std::make_shared<HaloPlanOf<T>>(on, shape, dims, fields, threads);
+        made = std::make_shared<HaloPlanOf<T>>(on, planned);
       });
     });
     return made;

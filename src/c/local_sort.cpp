@@ -24,9 +24,15 @@ int threads_of(index_t n, const Options& options) {
 /// Returns what a call on n keys of the type takes from a workspace: bytes(Type, threads).
 template <class F>
 index_t workspace_of(int type, index_t n, const Options& options, const F& bytes) {
-  const Element element = key_element(type, "type");
+  expect_key(type, "type");
   expect_extent(n, "n");
-  return dispatch_element(element, [&](auto t) { return bytes(t, threads_of(n, options)); });
+  return dispatch_key(type, "type", [&](auto t) { return bytes(t, threads_of(n, options)); });
+}
+
+/// Throws Error(usage) naming `type` unless GPUs sort keys of that type.
+template <class T>
+void expect_sorted_on_gpu() {
+  expect(!sort::SmallKey<T>, "type", "has {} bits: must have 32 or 64 on a GPU", 8 * sizeof(T));
 }
 
 }  // namespace
@@ -36,18 +42,20 @@ int tessera_sort(int type, int direction, int64_t n, void* keys, const char* opt
   using namespace tessera;
   return c::guarded([&] {
     const c::Lent lent;
-    const Element element = c::key_element(type, "type");
+    c::expect_key(type, "type");
     const sort::Order order = c::direction_of(direction);
     c::expect_extent(n, "n");
     c::expect_memory(keys, n, "keys");
     const c::Options asked(options, {"threads", "kernel", "gpu"});
     const sort::Variant* const kernel = c::kernel_of(sort::variants(), asked);
     const bool on_gpu = c::uses_gpu(asked);
-    dispatch_element(element, [&](auto t) {
+    c::dispatch_key(type, "type", [&](auto t) {
       using T = typename decltype(t)::type;
       if (on_gpu) {
+        c::expect_sorted_on_gpu<T>();
         auto* const data = static_cast<std::byte*>(keys);
-        return sort::sort_on_device<T>({data, sizeof(T), n}, order, data);
+        if constexpr (!sort::SmallKey<T>)
+          return sort::sort_on_device<T>({data, sizeof(T), n}, order, data);
       }
       sort::sort_keys(kernel == nullptr ? "auto" : kernel->name,
                       std::span(static_cast<T*>(keys), static_cast<std::size_t>(n)),
@@ -70,19 +78,23 @@ int tessera_argsort(int type, int direction, int64_t n, const void* keys, uint64
   using namespace tessera;
   return c::guarded([&] {
     const c::Lent lent;
-    const Element element = c::key_element(type, "type");
+    c::expect_key(type, "type");
     const sort::Order order = c::direction_of(direction);
     c::expect_extent(n, "n");
     c::expect_memory(keys, n, "keys");
     c::expect_memory(permutation, n, "permutation");
-    const auto bytes = static_cast<index_t>(tessera::bytes(element));
+    const index_t bytes = c::bytes_of(type);
     c::refuse_overlap("permutation", {permutation, n * 8}, "keys", {keys, n * bytes});
     const c::Options asked(options, {"threads", "gpu"});
     const bool on_gpu = c::uses_gpu(asked);
     const sort::Keys from{static_cast<const std::byte*>(keys), bytes, n};
-    dispatch_element(element, [&](auto t) {
+    c::dispatch_key(type, "type", [&](auto t) {
       using T = typename decltype(t)::type;
-      if (on_gpu) return sort::argsort_on_device<T>(from, order, permutation);
+      if (on_gpu) {
+        c::expect_sorted_on_gpu<T>();
+        if constexpr (!sort::SmallKey<T>)
+          return sort::argsort_on_device<T>(from, order, permutation);
+      }
       sort::argsort_keys<T>(from, order, {permutation, static_cast<std::size_t>(n)},
                             c::threads_of(n, asked));
     });

@@ -312,7 +312,8 @@ class Form(unittest.TestCase):
                 ("cpp", (tests + "main.cpp", tests + "embedded.cpp", tests + "kernels/main.cpp",
                          "apps/examples/heat.cpp", "apps/examples/join.cpp")),
                 ("c", (tests + "product.c", examples + "kmeans.c")),
-                ("fortran", (tests + "product.f90", examples + "heat.f90")),
+                ("fortran", (tests + "product.f90", examples + "heat.f90",
+                             "tests/c/fortran_plans_test.f90")),
                 ("cmake", (tests + "CMakeLists.txt",)))
         }
         for path in PAGES.values():

@@ -34,30 +34,51 @@ static inline int is_half(int type) { return type == TESSERA_F16 || type == TESS
 /* Returns the bits of the nearest half, ties to even. */
 static inline uint16_t half_bits(int type, double value) {
   const int is_f16 = type == TESSERA_F16, digits = is_f16 ? 11 : 8, bias = is_f16 ? 15 : 127;
+  const int sign = signbit(value) ? 0x8000 : 0;
   int exponent = 0;
-  if (value == 0) return 0;
+  if (isnan(value)) return (uint16_t)(sign + (is_f16 ? 0x7e00 : 0x7fc0));
+  if (value == 0) return (uint16_t)sign;
   frexp(value, &exponent);
   const double rounded = ldexp(nearbyint(ldexp(fabs(value), digits - exponent)), exponent - digits);
   const double fraction = frexp(rounded, &exponent);
   if (exponent - 1 + bias < 1) /* subnormal */
-    return (uint16_t)(nearbyint(ldexp(fabs(value), bias + digits - 2)) + (value < 0 ? 0x8000 : 0));
+    return (uint16_t)(nearbyint(ldexp(fabs(value), bias + digits - 2)) + sign);
   const int bits =
       ((exponent - 1 + bias) << (digits - 1)) + (int)ldexp(fraction, digits) - (1 << (digits - 1));
-  return (uint16_t)(bits + (value < 0 ? 0x8000 : 0));
+  return (uint16_t)(bits + sign);
 }
 
 static inline double half_value(int type, uint16_t half) {
   const int is_f16 = type == TESSERA_F16, digits = is_f16 ? 11 : 8, bias = is_f16 ? 15 : 127;
   const int size = half & 0x7fff, low = size & ((1 << (digits - 1)) - 1);
   const int exponent = size >> (digits - 1);
+  if (exponent > 2 * bias) return low == 0 ? (half & 0x8000 ? -INFINITY : INFINITY) : NAN;
   const double value = exponent == 0
                            ? ldexp(low, 2 - bias - digits)
                            : ldexp(low + (1 << (digits - 1)), exponent - bias - digits + 1);
   return half & 0x8000 ? -value : value;
 }
 
+/* All types of numbers, those of keys first. */
+enum { key_types = 11, number_types = 13 };
+static const int types_of_numbers[number_types] = {
+    TESSERA_F32, TESSERA_F64, TESSERA_I32, TESSERA_I64, TESSERA_U32, TESSERA_U64, TESSERA_I8,
+    TESSERA_I16, TESSERA_U8,  TESSERA_U16, TESSERA_F16, TESSERA_C64, TESSERA_C128};
+
+static inline int is_real(int type) {
+  return type == TESSERA_F16 || type == TESSERA_F32 || type == TESSERA_F64;
+}
+static inline int is_unsigned(int type) {
+  return type == TESSERA_U8 || type == TESSERA_U16 || type == TESSERA_U32 || type == TESSERA_U64;
+}
+
 static inline size_t size_of(int type) {
   switch (type) {
+    case TESSERA_I8:
+    case TESSERA_U8:
+      return 1;
+    case TESSERA_I16:
+    case TESSERA_U16:
     case TESSERA_F16:
     case TESSERA_BF16:
       return 2;
@@ -72,18 +93,23 @@ static inline size_t size_of(int type) {
   }
 }
 
+/* Returns the most distinct whole numbers, half of them negative if the type has a sign, that
+ * keys of the type hold. */
+static inline int64_t range_of(int type) {
+  if (type == TESSERA_F16) return 4000;
+  return size_of(type) == 1 ? 250 : size_of(type) == 2 ? 65000 : 1 << 24;
+}
+
 static inline void put(int type, void* at, double complex value) {
   float f32[2] = {(float)creal(value), (float)cimag(value)};
   double f64[2] = {creal(value), cimag(value)};
-  int64_t integer = (int64_t)creal(value);
+  int64_t integer = isnan(creal(value)) ? 0 : (int64_t)creal(value);
   int32_t word = (int32_t)integer;
+  const uint16_t half_word =
+      is_half(type) ? half_bits(type, creal(value)) : (uint16_t)(int16_t)integer;
+  int8_t byte = (int8_t)integer;
   unsigned char record[64];
-  const uint16_t half = is_half(type) ? half_bits(type, creal(value)) : 0;
   switch (type) {
-    case TESSERA_F16:
-    case TESSERA_BF16:
-      memcpy(at, &half, 2);
-      return;
     case TESSERA_F32:
     case TESSERA_C64:
       memcpy(at, f32, size_of(type));
@@ -91,6 +117,16 @@ static inline void put(int type, void* at, double complex value) {
     case TESSERA_F64:
     case TESSERA_C128:
       memcpy(at, f64, size_of(type));
+      return;
+    case TESSERA_I8:
+    case TESSERA_U8:
+      memcpy(at, &byte, 1);
+      return;
+    case TESSERA_I16:
+    case TESSERA_U16:
+    case TESSERA_F16:
+    case TESSERA_BF16:
+      memcpy(at, &half_word, 2);
       return;
     case TESSERA_I32:
     case TESSERA_U32:
@@ -109,14 +145,10 @@ static inline void put(int type, void* at, double complex value) {
 static inline double complex get(int type, const void* at) {
   float f32[2] = {0, 0};
   double f64[2] = {0, 0};
+  uint16_t half_word;
   int32_t word;
   int64_t integer;
-  uint16_t half;
   switch (type) {
-    case TESSERA_F16:
-    case TESSERA_BF16:
-      memcpy(&half, at, 2);
-      return half_value(type, half);
     case TESSERA_F32:
     case TESSERA_C64:
       memcpy(f32, at, size_of(type));
@@ -125,6 +157,18 @@ static inline double complex get(int type, const void* at) {
     case TESSERA_C128:
       memcpy(f64, at, size_of(type));
       return f64[0] + f64[1] * I;
+    case TESSERA_I8:
+      return *(const int8_t*)at;
+    case TESSERA_U8:
+      return *(const uint8_t*)at;
+    case TESSERA_I16:
+    case TESSERA_U16:
+    case TESSERA_F16:
+    case TESSERA_BF16:
+      memcpy(&half_word, at, 2);
+      return type == TESSERA_I16   ? (int16_t)half_word
+             : type == TESSERA_U16 ? (double)half_word
+                                   : half_value(type, half_word);
     case TESSERA_I32:
     case TESSERA_U32:
       memcpy(&word, at, 4);

@@ -7,8 +7,6 @@ static int rank, ranks;
 
 static const int numbers[] = {TESSERA_F32,  TESSERA_F64, TESSERA_C64,
                               TESSERA_C128, TESSERA_F16, TESSERA_BF16}; /* halves: products */
-static const int keys_of[] = {TESSERA_F32, TESSERA_F64, TESSERA_I32,
-                              TESSERA_I64, TESSERA_U32, TESSERA_U64};
 
 typedef struct {
   tessera_layout layout;
@@ -156,15 +154,24 @@ static void test_transpose(int type, int moves) {
   free_distributed(&a), free_distributed(&b);
 }
 
-static int64_t key_at(int64_t row, int64_t kinds) { return row * 7919 % kinds; }
+/* Returns the key of a row: a whole number, negative for half of signed ones, or NaN. */
+static double key_at(int type, int64_t row, int64_t kinds) {
+  if (is_real(type) && row % 31 == 7) return NAN;
+  return (double)(row * 7919 % kinds - (is_unsigned(type) ? 0 : kinds / 2));
+}
+
+static int differ(double a, double b) { return !(a == b || (a != a && b != b)); }
 
 typedef struct {
-  int64_t key, place;
+  double key;
+  int64_t place;
 } pair;
 static int sign;
+/* NaN are last. */
 static int compare(const void* x, const void* y) {
   const pair *p = x, *q = y;
-  if (p->key != q->key) return sign * (p->key < q->key ? -1 : 1);
+  if (isnan(p->key) != isnan(q->key)) return isnan(p->key) ? 1 : -1;
+  if (differ(p->key, q->key)) return sign * (p->key < q->key ? -1 : 1);
   return p->place < q->place ? -1 : 1;
 }
 
@@ -178,9 +185,9 @@ static void test_sort(int type) {
     if (r == rank) n = rows, before = total;
     total += rows;
   }
-  const int64_t kinds = 1 + below(total + 1);
+  const int64_t kinds = 1 + below(total < range_of(type) ? total + 1 : range_of(type));
   pair* const want = malloc(((size_t)total + 1) * sizeof(pair));
-  for (int64_t i = 0; i < total; ++i) want[i] = (pair){key_at(i, kinds), i};
+  for (int64_t i = 0; i < total; ++i) want[i] = (pair){key_at(type, i, kinds), i};
   sign = direction == TESSERA_ASCENDING ? 1 : -1;
   qsort(want, (size_t)total, sizeof(pair), compare);
   CHECK(tessera_share(total, ranks, rank, &begin, &end) == TESSERA_OK);
@@ -190,7 +197,7 @@ static void test_sort(int type) {
   int32_t* const carried = malloc(((size_t)capacity + 1) * 12);
   uint64_t* const order = malloc(((size_t)capacity + 1) * 8);
   for (int64_t i = 0; i < n; ++i) {
-    put(type, at(&keys, 0, i), (double)key_at(before + i, kinds));
+    put(type, at(&keys, 0, i), key_at(type, before + i, kinds));
     for (int64_t w = 0; w < 3; ++w) payload[3 * i + w] = (int32_t)(3 * (before + i) + w);
   }
   const void* const columns[1] = {keys.data};
@@ -208,32 +215,31 @@ static void test_sort(int type) {
                           options[below(3)]) == TESSERA_OK);
   CHECK(count == end - begin);
   for (int64_t i = 0; i < count; ++i)
-    wrong += creal(get(type, at(&keys, 0, i))) == (double)want[begin + i].key ? 0 : 1;
+    wrong += differ(creal(get(type, at(&keys, 0, i))), want[begin + i].key);
   CHECK(wrong == 0);
   CHECK(is_intact_around(&keys));
   free_matrix(&keys);
   free(payload), free(carried), free(order), free(want);
 }
 
-/* Returns sorted key i: runs of `width` equal keys, the last 3 of real types NaN. */
+/* Returns sorted key i: runs of `width` equal keys, the last 3 of real types NaN; half of signed
+ * keys are negative. */
 static double sorted_at(int type, int direction, int64_t i, int64_t total, int64_t width) {
-  const int is_real = type == TESSERA_F32 || type == TESSERA_F64;
-  if (is_real && i >= total - 3) return NAN;
-  return (double)(direction == TESSERA_ASCENDING ? i / width + 1 : (total - 1 - i) / width + 1);
+  const int64_t run = (direction == TESSERA_ASCENDING ? i : total - 1 - i) / width;
+  if (is_real(type) && i >= total - 3) return NAN;
+  return (double)(run - (is_unsigned(type) ? 0 : total / width / 2));
 }
-
-static int differ(double a, double b) { return !(a == b || (a != a && b != b)); }
 
 /* Searches and groups of sorted keys on uneven shares: runs cross the borders of ranks. */
 static void test_sorted(int type) {
   const int direction = (int)below(2), only = (int)below(ranks + 1);
-  const int64_t width = 1 + below(400);
   int64_t total = 0, n = 0, before = 0, groups = 0, end = 0, distinct = 0, wrong = 0;
   for (int r = 0; r < ranks; ++r) {
     const int64_t rows = only < ranks && only != r ? 0 : below(2) * below(900);
     if (r == rank) n = rows, before = total;
     total += rows;
   }
+  const int64_t width = total / range_of(type) + 1 + below(400);
   matrix keys = new_matrix(type, TESSERA_ROW_MAJOR, 1, n, 0);
   matrix found = new_matrix(type, TESSERA_ROW_MAJOR, 1, n, 0);
   for (int64_t i = 0; i < n; ++i)
@@ -280,17 +286,16 @@ static void test_sorted(int type) {
 }
 
 /* Two columns, the second one descending. */
-static void test_columns(void) {
-  const int types[2] = {TESSERA_F64, TESSERA_I32};
+static void test_columns(int type, int other) {
+  const int types[2] = {type, other};
   const int directions[2] = {TESSERA_ASCENDING, TESSERA_DESCENDING};
-  double first[50];
-  int32_t second[50];
+  double first[50], second[50]; /* memory for any type */
   uint64_t order[50];
   int64_t count = 0, wrong = 0;
   for (int64_t i = 0; i < 50; ++i) {
     const int64_t row = 50 * rank + i;
-    first[i] = (double)(row % 2) - 0.5;
-    second[i] = (int32_t)row;
+    put(type, (char*)first + (size_t)i * size_of(type), (double)(row % 2) - 1);
+    put(other, (char*)second + (size_t)i * size_of(other), (double)row);
   }
   const void* const keys[2] = {first, second};
   CHECK(tessera_dist_argsort(context, 2, types, directions, 50, keys, 50, order, &count, NULL) ==
@@ -318,10 +323,14 @@ static void test(MPI_Comm part) {
   for (int i = 0; i < 6; ++i) {
     test_transpose(TESSERA_RECORD(1 + 3 * i), i % 2);
     test_transpose(numbers[i % 4], 1);
-    test_sort(keys_of[i]);
-    test_sort(keys_of[i]);
-    for (int k = 0; k < 4; ++k) test_sorted(keys_of[i]);
   }
-  test_columns();
+  for (int i = 0; i < key_types; ++i) {
+    test_sort(types_of_numbers[i]);
+    test_sort(types_of_numbers[i]);
+    for (int k = 0; k < 4; ++k) test_sorted(types_of_numbers[i]);
+  }
+  test_columns(TESSERA_F64, TESSERA_I32);
+  test_columns(TESSERA_F16, TESSERA_I16);
+  test_columns(TESSERA_I8, TESSERA_U16);
   CHECK(tessera_context_free(&context) == TESSERA_OK && context == 0);
 }

@@ -213,7 +213,7 @@ static void test_halo_plans(void) {
   void* const field[1] = {a + 2};
   void* const missing[1] = {NULL};
   tessera_halo_plan plan = 0;
-  WRONG_ON_ONE(make_halo(OR(f64, TESSERA_U32), extents, two, all, NULL, 1, &plan), "type");
+  WRONG_ON_ONE(make_halo(OR(f64, TESSERA_RECORD(4)), extents, two, all, NULL, 1, &plan), "type");
   WRONG_ON_ONE(make_halo(f64, OR(extents, none_here), two, all, NULL, 1, &plan), "extents");
   WRONG_ON_ONE(make_halo(f64, extents, OR(two, negative), all, NULL, 1, &plan), "widths");
   WRONG_ON_ONE(make_halo(f64, extents, OR(two, NULL), all, NULL, 1, &plan), "widths");

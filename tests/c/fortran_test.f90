@@ -70,6 +70,7 @@ contains
     real(r4), allocatable :: s(:, :), st(:, :), ss(:, :)
     real(r8), allocatable :: keys(:)
     integer(i4), allocatable :: numbers(:)
+    integer(c_int8_t), allocatable :: bytes(:), sorted(:)
     integer(i8), allocatable :: order(:)
     integer :: m, n, k, i
     m = 1 + below(30)
@@ -108,6 +109,14 @@ contains
     numbers = [(mod(7 * i, 5), i=1, n)]
     call tessera_sort(numbers, ierr)
     call check(all(numbers(2:) >= numbers(:n - 1)), "sort integers")
+    bytes = [(int(mod(37 * i, 251) - 125, c_int8_t), i=1, 999)]
+    deallocate (order)
+    allocate (order(size(bytes)))
+    call tessera_argsort(bytes, order, ierr, direction=tessera_descending)
+    sorted = bytes(order)
+    call check(all(sorted(2:) <= sorted(:998)) .and. minval(sorted) < 0, "argsort of 8 bits")
+    call tessera_sort(bytes, ierr, direction=tessera_descending)
+    call check(ierr == tessera_ok .and. all(bytes == sorted), "sort of 8 bits")
   end subroutine
 
   ! The mean of four neighbours, of which the longer weights are in the first dimension.

@@ -4,8 +4,6 @@
 
 static const int numbers[] = {TESSERA_F32, TESSERA_F64, TESSERA_C64, TESSERA_C128};
 static const int orders[] = {TESSERA_ROW_MAJOR, TESSERA_COL_MAJOR};
-static const int keys_of[] = {TESSERA_F32, TESSERA_F64, TESSERA_I32,
-                              TESSERA_I64, TESSERA_U32, TESSERA_U64};
 
 /* Returns whether two matrices of one shape have the same bytes, gaps included. */
 static int are_equal(const matrix* a, const matrix* b) {
@@ -66,15 +64,14 @@ static void test_moves(void) {
 }
 
 static void test_sorts(void) {
-  const int type = keys_of[below(6)], direction = (int)below(2);
+  const int type = types_of_numbers[below(6)], direction = (int)below(2);
   const int64_t n = below(2000);
   matrix keys = new_matrix(type, TESSERA_ROW_MAJOR, 1, n, 0);
   matrix want = new_matrix(type, TESSERA_ROW_MAJOR, 1, n, 0);
   uint64_t* const places = malloc(((size_t)n + 1) * 16);
-  const int is_real = type == TESSERA_F32 || type == TESSERA_F64;
   for (int64_t i = 0; i < n; ++i) {
     put(type, at(&keys, 0, i), (double)below(n));
-    if (is_real && below(20) == 0) put(type, at(&keys, 0, i), below(2) ? NAN : -0.0);
+    if (is_real(type) && below(20) == 0) put(type, at(&keys, 0, i), below(2) ? NAN : -0.0);
   }
   memcpy(want.data, keys.data, keys.bytes);
   places[n] = 4711;
@@ -95,6 +92,8 @@ static void test_wrong(void) {
   WRONG(tessera_sort(f64, TESSERA_ASCENDING, 4, a, "gpu=0 kernel=radix"), "options");
   WRONG(tessera_transpose(row, f64, TESSERA_TRANS, 2, 2, 2, a, 2, 0, b, 2, "gpu=0"), "options");
   WRONG(tessera_sort(f64, TESSERA_ASCENDING, 4, NULL, "gpu=0"), "keys");
+  WRONG(tessera_sort(TESSERA_F16, TESSERA_ASCENDING, 4, a, "gpu=0"), "type");
+  WRONG(tessera_argsort(TESSERA_U8, TESSERA_ASCENDING, 4, a, (uint64_t*)b, "gpu=0"), "type");
 }
 
 int main(int argc, char** argv) {

@@ -194,6 +194,33 @@ TEST(Memory, SortsInLentMemoryAllocateNothing) {
   }
 }
 
+TEST(Memory, SortsOfSmallKeysInLentMemoryAllocateNothing) {
+  constexpr std::size_t count = 300000;
+  std::vector<std::int16_t> keys(count), sorted(count), want;
+  for (std::size_t i = 0; i < count; ++i) keys[i] = static_cast<std::int16_t>(i * 7919 % 60000);
+  want = keys;
+  std::sort(want.begin(), want.end());
+  std::vector<std::uint64_t> places(count);
+  for (const char* options : {"threads=1", "threads=3"}) {
+    std::int64_t bytes = 0;
+    ASSERT_EQ(tessera_sort_workspace_bytes(TESSERA_I16, count, options, &bytes), TESSERA_OK);
+    expect_no_allocation(bytes, [&] {
+      std::copy(keys.begin(), keys.end(), sorted.begin());
+      ASSERT_EQ(tessera_sort(TESSERA_I16, TESSERA_ASCENDING, count, sorted.data(), options),
+                TESSERA_OK);
+    });
+    EXPECT_TRUE(sorted == want);
+    ASSERT_EQ(tessera_argsort_workspace_bytes(TESSERA_I16, count, options, &bytes), TESSERA_OK);
+    expect_no_allocation(bytes, [&] {
+      ASSERT_EQ(tessera_argsort(TESSERA_I16, TESSERA_ASCENDING, count, keys.data(), places.data(),
+                                options),
+                TESSERA_OK);
+    });
+    for (std::size_t i = 0; i < count; ++i) sorted[i] = keys[places[i]];
+    EXPECT_TRUE(sorted == want);
+  }
+}
+
 TEST(Memory, StencilsInLentMemoryAllocateNothing) {
   const std::int64_t extents[3] = {40, 50, 60};
   const std::vector<double> weights(27, 1.0 / 32);

@@ -238,7 +238,7 @@ static int64_t visit_field(field* u, int number, int writes) {
   return wrong;
 }
 
-static void test_halo(int type) {
+static void test_halo(int type, const char* options) {
   static const char* boundaries[] = {"clamp", "periodic", "reflect", "constant", "given"};
   const char* const boundary = boundaries[below(5)];
   const int dims = 1 + (int)below(3), fields = 1 + (int)below(2), is_dense = (int)below(2);
@@ -253,7 +253,7 @@ static void test_halo(int type) {
     extents[d] = grid[d] * (1 + widths[d]) + below(5);
   }
   CHECK(tessera_halo_plan_create(context, type, dims, extents, widths, below(2) ? grid : NULL,
-                                 boundary, 7, fields, NULL, &plan) == TESSERA_OK);
+                                 boundary, 7, fields, options, &plan) == TESSERA_OK);
   CHECK(tessera_halo_plan_bytes(plan, &bytes) == TESSERA_OK && bytes >= 0);
   for (int f = 0; f < fields; ++f) {
     u[f] = new_field(type, dims, boundary, extents, widths, plan, is_dense ? 0 : below(4));
@@ -302,18 +302,28 @@ static void test_in_flight(void) {
 }
 
 static void test(MPI_Comm part) {
-  static const int types[] = {TESSERA_F32,       TESSERA_F64,       TESSERA_C64,
-                              TESSERA_C128,      TESSERA_I32,       TESSERA_I64,
-                              TESSERA_RECORD(1), TESSERA_RECORD(2), TESSERA_RECORD(16)};
-  static const int points[] = {TESSERA_F32, TESSERA_F64, TESSERA_C64, TESSERA_C128,
-                               TESSERA_I32, TESSERA_I64, TESSERA_F16, TESSERA_BF16};
+  static const int types[] = {TESSERA_F32, TESSERA_F64, TESSERA_C64, TESSERA_C128,      TESSERA_I32,
+                              TESSERA_I64, TESSERA_U8,  TESSERA_F16, TESSERA_RECORD(16)};
   static const int records[] = {TESSERA_F64, TESSERA_C128, TESSERA_RECORD(3), TESSERA_RECORD(24)};
+  static const char* const on_gpus[] = {"gpu=0", "gpu=1 threads=1"};
   CHECK(tessera_context_create(part, &context) == TESSERA_OK);
   CHECK(tessera_context_rank(context, &rank) == TESSERA_OK);
   CHECK(tessera_context_size(context, &ranks) == TESSERA_OK);
   for (int i = 0; i < 45; ++i) test_relayout(types[i % 9]);
   for (int i = 0; i < 80; ++i) test_permute(records[i % 4]);
-  for (int i = 0; i < 90; ++i) test_halo(points[i % 8]);
+  for (int i = 0; i < 91; ++i) test_halo(types_of_numbers[i % number_types], NULL);
+  for (int i = 0; i < 6; ++i) test_halo(TESSERA_BF16, NULL);
+  if (arguments > 1 && strcmp(argument[2], "emulated") == 0) {
+    for (int i = 0; i < 91; ++i) test_halo(types_of_numbers[i % number_types], on_gpus[rank % 2]);
+  } else if (tessera_sort(f64, TESSERA_ASCENDING, 0, NULL, "gpu=0") != TESSERA_OK) { /* no GPU */
+    tessera_halo_plan plan = 0;
+    const int64_t n = 2 * ranks, width = 1;
+    const char* const last = rank == ranks - 1 ? "gpu=0" : NULL;
+    WRONG(tessera_halo_plan_create(context, TESSERA_F64, 1, &n, &width, NULL, NULL, 0, 1, last,
+                                   &plan),
+          "options");
+    CHECK(strstr(tessera_error_text(), "cannot use") != NULL);
+  }
   test_in_flight();
   CHECK(tessera_context_free(&context) == TESSERA_OK);
 }

@@ -100,6 +100,7 @@ static void test_transposes(void) {
 
 static void test_sorts(void) {
   WRONG(tessera_sort(TESSERA_C64, TESSERA_ASCENDING, 3, a, NULL), "type");
+  WRONG(tessera_sort(TESSERA_F16 + 1, TESSERA_ASCENDING, 3, a, NULL), "type");
   WRONG(tessera_sort(TESSERA_F64, 2, 3, a, NULL), "direction");
   WRONG(tessera_sort(TESSERA_F64, TESSERA_ASCENDING, -3, a, NULL), "n");
   WRONG(tessera_sort(TESSERA_F64, TESSERA_ASCENDING, 3, NULL, NULL), "keys");

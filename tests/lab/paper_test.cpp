@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "kernels/memory/device_words.hpp"
+#include "kernels/stencil/stencil.hpp"
 #include "lab/paper/report.hpp"
 #include "lab/paper/steps.hpp"
 
@@ -257,7 +258,10 @@ TEST(Stencil, IsRightAndLoadsEveryTap) {
         for (const index_t bytes : {4, 8}) {
           Request q = request("stencil", kernel, m, n, bytes);
           q.problem.stencil = name;
-          EXPECT_EQ(run(h100(), q).meter.all(Space::global, Kind::store).lanes, m * n) << kernel;
+          const index_t r = stencil::named_stencil(name, 2).radius[2];
+          EXPECT_EQ(run(h100(), q).meter.all(Space::global, Kind::store).lanes,
+                    (m + 2 * r) * (n + 2 * r))  // each ghost once
+              << kernel;
         }
       }
     }
@@ -266,6 +270,14 @@ TEST(Stencil, IsRightAndLoadsEveryTap) {
   EXPECT_EQ(r.meter.all(Space::global, Kind::load).lanes, 9 * 64 * 64);
   // Rows begin at lines: of three taps in a row the outer two touch a fifth sector.
   EXPECT_NEAR(segments(r, Kind::load), (5 + 4 + 5) / 3.0, 1e-12);
+  // Two warps a row, each with an outer column; four of the warps have points of an outer row, and
+  // each of these has a corner.
+  EXPECT_EQ(r.meter.all(Space::global, Kind::store).requests, 2 * 64 + 2 * 64 + 4 + 4);
+  Request any = request("stencil", "cuda_naive", 64, 64);
+  any.problem.stencil = "star2";  // 9 taps, each with 3 coordinates and a weight in memory
+  const Report loaded = run(h100(), any);
+  EXPECT_EQ(loaded.meter.all(Space::global, Kind::load).lanes, 9 * 5 * 64 * 64);
+  EXPECT_EQ(array(loaded, "tap places").of(Kind::load).segments, 9 * 3 * 2 * 64);
   const Report tiled = run(h100(), request("stencil", "cuda_tiled", 64, 64));
   EXPECT_EQ(tiled.meter.all(Space::global, Kind::load).lanes, 2 * 8 * 34 * 10);
   EXPECT_EQ(passes(tiled, Kind::load), 1);
@@ -300,6 +312,17 @@ TEST(Memory, SequentialAddressingKeepsWarpsWhole) {
   // An interleaved step of distance 16 and more conflicts: threads 32 apart add words 32 apart.
   EXPECT_EQ(
       passes(run(h100(), request("memory", "cuda_reduce_sequential", 1, 1 << 12)), Kind::load), 1);
+}
+
+TEST(Memory, ManyLoadsAThreadLeaveTheSumToFewBlocks) {
+  const index_t n = index_t{1} << 22;  // four words a load: 3.9 loads for each of 528 x 512 threads
+  const Traffic loads =
+      array(run(h100(), request("memory", "cuda_reduce", 1, n)), "from").of(Kind::load);
+  EXPECT_EQ(loads.requests, n / 4 / 32);
+  EXPECT_EQ(loads.segments, 16 * loads.requests);
+  const Traffic sums =
+      array(run(h100(), request("memory", "cuda_reduce", 1, n)), "result").of(Kind::atomic);
+  EXPECT_EQ(sums.requests, 4 * 132);  // one a block, four blocks a multiprocessor
 }
 
 TEST(Memory, AtomicsOfOneBinAreServedOneByOne) {

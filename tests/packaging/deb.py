@@ -13,6 +13,7 @@ import unittest
 import recipes
 
 PYTHON = "python3-tessera"
+OPENMP = "libg?omp"  # of GCC or of clang
 SKIPPED = 77  # the exit code that CTest reports as skipped
 BUILD, LIBDIR = "", ""
 
@@ -126,14 +127,14 @@ class Deb(Built):
         self.assertEqual(int(below), int(least) + 1)
         self.assertTrue(any(f"/_kernels.cpython-3{least}-" in path
                             for path in self.content(PYTHON)))
-        for library in ("libc6", "libhwloc", "libfmt", "libgomp"):
-            self.assertIn(library, needed)
+        for library in ("libc6", "libhwloc", "libfmt", OPENMP):
+            self.assertRegex(needed, library)
         self.assertNotRegex(needed, "-dev|(^| )tessera")
 
     def test_dependencies(self):
         needed = self.packages_of("tessera", "Depends")
-        for library in ("libc6", "libhwloc", "libfmt", "libgomp", "libhdf5", "libtomlplusplus"):
-            self.assertTrue(any(name.startswith(library) for name in needed), (library, needed))
+        for library in ("libc6", "libhwloc", "libfmt", OPENMP, "libhdf5", "libtomlplusplus"):
+            self.assertTrue(any(re.match(library, name) for name in needed), (library, needed))
         self.assertFalse(any(name.endswith("-dev") for name in needed), needed)
         self.assertLess(recipes.names("apt", "report"), self.packages_of("tessera", "Recommends"))
         needed = self.packages_of("libtessera-dev", "Depends")

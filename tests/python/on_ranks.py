@@ -1,73 +1,14 @@
-"""mpirun -n ALL python3 on_ranks.py RANKS: tessera.DistArray against numpy on a sub-communicator of
-RANKS ranks, while the others exchange messages of their own.
+"""mpirun -n ALL python3 on_ranks.py RANKS: tessera.DistArray and tessera.keys against numpy."""
 
-Rank 0 of the sub-communicator knows the whole arrays; every rank makes the same random choices."""
-
-import os
 import random
-import sys
-import tempfile
 import unittest
 
-from package import SEED, SKIPPED, numpy, tessera
-
-try:
-    from mpi4py import MPI
-except ImportError as missing:
-    print(f"skipped: {missing}; apt-get install python3-mpi4py")
-    sys.exit(SKIPPED)
-
+from package import numpy, tessera
+from part import COMM, MPI, SEED, OnRanks, layouts, run, whole_numbers
 from tessera import keys
 
-RANKS = int(sys.argv.pop(1))
-WORLD = MPI.COMM_WORLD
-# Not the first ranks, and in another order than that of the program.
-COMM = WORLD.Split(0 if WORLD.rank >= WORLD.size - RANKS else 1, -WORLD.rank)
-SEED = COMM.bcast(SEED)
 
-
-def layouts(rng, dims, ranks):
-    """Returns a random layout of an array of that many axes."""
-    kind = rng.randrange(6)
-    if kind == 0:
-        return rng.choice(["all", "grid"])
-    if kind == 1:
-        return rng.randrange(-dims, dims)
-    grid = [1] * dims
-    for _ in range(3):
-        axis = rng.randrange(dims)
-        grid[axis] = rng.randint(1, ranks // (numpy.prod(grid, dtype=int) // grid[axis]))
-    block = [rng.randint(1, 5) for _ in grid] if kind < 5 else None
-    owners = rng.sample(range(ranks), int(numpy.prod(grid))) if kind % 2 else None
-    return tessera.Layout(grid, block, owners)
-
-
-def whole_numbers(values, shape, dtype):
-    return values.integers(-8, 9, shape).astype(dtype)
-
-
-class OnRanks(unittest.TestCase):
-    def setUp(self):
-        self.rng = random.Random(SEED)
-        self.values = numpy.random.default_rng(SEED)
-
-    def placed(self, whole):
-        """Returns the array in a random layout, by a random way."""
-        layout = layouts(self.rng, whole.ndim, COMM.size)
-        if self.rng.random() < 0.3:
-            turned = tessera.DistArray.from_numpy(whole.T if COMM.rank == 0 else None, COMM, layout)
-            return turned.T
-        root = self.rng.randrange(COMM.size)
-        return tessera.DistArray.from_numpy(whole if COMM.rank == root else None, COMM, layout,
-                                            root)
-
-    def check(self, array, whole):
-        """The share is that part of the whole, and the whole can be gathered."""
-        numpy.testing.assert_array_equal(array.local, whole[numpy.ix_(*(
-            array.indices(d) for d in range(array.ndim)))] if array.local.size else array.local)
-        self.assertEqual((array.shape, array.dtype), (whole.shape, whole.dtype))
-        numpy.testing.assert_array_equal(numpy.asarray(array), whole)
-
+class Arrays(OnRanks):
     def test_layouts_of_any_dtype_and_dimensions(self):
         record = numpy.dtype([("key", "i4"), ("name", "S9")])  # 13 bytes
         wide = numpy.dtype([("x", "f8", 11)])                  # 88 bytes
@@ -135,14 +76,18 @@ class OnRanks(unittest.TestCase):
                 array.redistribute(1)
 
     def test_sorts_and_takes(self):
-        for dtype in ("i4", "i8", "u4", "u8", "f4", "f8", "i1", "i2", "u1", "u2", "f2", "?"):
+        for dtype in ("i4", "i8", "u4", "u8", "f4", "f8", "i1", "i2", "u1", "u2", "f2", "?", ">i2",
+                      ">f8"):
             for n in (0, 1, 5, 1000, 20_011) if dtype[1:] in ("4", "8") else (5, 1000):
-                keys = self.values.integers(0, 1 + n // 2, n).astype(dtype)
+                least = 0 if dtype[0] in "u?" else -n // 4
+                keys = self.values.integers(least, 1 + n // 4, n).astype(dtype)
+                if "f" in dtype:
+                    keys[::7] = numpy.nan
                 for descending in (False, True):
                     array = self.placed(keys)
                     order = array.argsort(descending)
-                    expected = (n - 1 - numpy.argsort(keys[::-1], kind="stable")[::-1]
-                                if descending else numpy.argsort(keys, kind="stable"))
+                    numbers = keys.astype("f8")
+                    expected = numpy.argsort(-numbers if descending else numbers, kind="stable")
                     self.check(order, expected)
                     payload = self.values.integers(0, 9, (n, 3), "i2")
                     self.check(self.placed(payload).take(order), payload[expected])
@@ -168,23 +113,6 @@ class OnRanks(unittest.TestCase):
             expected = tessera.stencil(expected + source, 1, boundary="wrap")
         numpy.testing.assert_array_equal(field.local, expected[field.box])
         self.check(field.array(1), expected)
-
-    def test_files(self):
-        folder = COMM.bcast(tempfile.mkdtemp() if COMM.rank == 0 else None)
-        name = os.path.join(folder, "x.h5") + ":/group/data"
-        for number, dtype in enumerate(("f8", "f4", "i4", "u8", "c16", "c8")):
-            whole = whole_numbers(self.values, (13, 4, 5), dtype if dtype[0] != "u" else "i4")
-            whole = abs(whole).astype(dtype)
-            self.placed(whole).to_h5(name, overwrite=number > 0)
-            self.check(tessera.DistArray.from_h5(name, COMM, layouts(self.rng, 3, COMM.size)),
-                       whole)
-        with self.assertRaisesRegex(OSError, "exists"):
-            self.placed(whole).to_h5(name)
-        self.check(tessera.DistArray.from_h5(name, COMM, dtype="c16"), whole.astype("c16"))
-        COMM.barrier()
-        if COMM.rank == 0:
-            os.remove(name.split(":")[0])
-            os.rmdir(folder)
 
 
 def wrong_calls():
@@ -348,29 +276,5 @@ class WrongCalls(unittest.TestCase):
             one.matmul(other)
 
 
-def others():
-    """Exchanges messages among the ranks outside until those inside have finished.
-
-    All of them leave in the same round: one that left by its own Test would be missed by an
-    allreduce of those whose Test came a moment before."""
-    done = WORLD.Ibarrier()
-    total = 0
-    while not COMM.allreduce(int(done.Test()), MPI.MIN):
-        total = COMM.allreduce(total % 7 + COMM.rank)
-
-
 if __name__ == "__main__":
-    if WORLD.rank < WORLD.size - RANKS:
-        others()
-        sys.exit(0)
-    output = sys.stderr if COMM.rank == 0 else open(os.devnull, "w", encoding="utf-8")
-    result = unittest.TextTestRunner(output).run(
-        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
-    failed = COMM.allgather((result.failures + result.errors)[:1] and
-                            (result.failures + result.errors)[0][1])
-    if COMM.rank == 0:
-        for rank, text in enumerate(failed):
-            if text:
-                print(f"rank {rank}: {text}", file=sys.stderr)
-    WORLD.Ibarrier().Wait()
-    sys.exit(1 if any(failed) else 0)
+    run()

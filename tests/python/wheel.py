@@ -91,8 +91,8 @@ class Wheel(unittest.TestCase):
             "__init__.py", "__init__.pyi", "_gpu.py", "_kernels", "_kernels.pyi", "_runs.py",
             "_runs.pyi", "py.typed", "results.py")}
         distributed = {f"tessera/{name}" for name in (
-            "_distributed", "_distributed.pyi", "distributed.py", "fields.py", "keys.py",
-            "layouts.py")}
+            "_distributed", "_distributed.pyi", "distributed.py", "fields.py", "halos.py",
+            "keys.py", "layouts.py")}
         begin = f"tessera-{version_of_header()}"
         about = {f"{begin}.dist-info/{name}" for name in (
             "METADATA", "RECORD", "WHEEL", "licenses/LICENSE")}

@@ -74,15 +74,20 @@ int type_of(const py::dtype& dtype) {
     py::ssize_t bytes;
     int type;
   };
-  constexpr Known known[] = {{'f', 4, TESSERA_F32}, {'f', 8, TESSERA_F64},  {'i', 4, TESSERA_I32},
-                             {'i', 8, TESSERA_I64}, {'u', 4, TESSERA_U32},  {'u', 8, TESSERA_U64},
-                             {'c', 8, TESSERA_C64}, {'c', 16, TESSERA_C128}};
+  constexpr Known known[] = {{'f', 2, TESSERA_F16},  {'f', 4, TESSERA_F32}, {'f', 8, TESSERA_F64},
+                             {'i', 1, TESSERA_I8},   {'i', 2, TESSERA_I16}, {'i', 4, TESSERA_I32},
+                             {'i', 8, TESSERA_I64},  {'u', 1, TESSERA_U8},  {'u', 2, TESSERA_U16},
+                             {'u', 4, TESSERA_U32},  {'u', 8, TESSERA_U64}, {'c', 8, TESSERA_C64},
+                             {'c', 16, TESSERA_C128}};
+  if (dtype.byteorder() == '<' || dtype.byteorder() == '>') {
+    throw py::type_error(
+        fmt::format("dtype is {}: must have the byte order of this machine", text(dtype)));
+  }
   for (const Known& each : known)
     if (each.kind == dtype.kind() && each.bytes == dtype.itemsize()) return each.type;
-  throw py::type_error(
-      fmt::format("dtype is {}: must be int32, int64, uint32, uint64, float32, "
-                  "float64, complex64 or complex128",
-                  text(dtype)));
+  throw py::type_error(fmt::format(
+      "dtype is {}: must be an integer, a float of at most 64 bits, complex64 or complex128",
+      text(dtype)));
 }
 
 std::byte* memory_of(const py::array& x) {

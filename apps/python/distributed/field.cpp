@@ -41,8 +41,7 @@ Field::Field(const Ranks& ranks, const std::vector<index_t>& shape, const py::dt
                                 numbers.data(),
                                 boundary.c_str(),
                                 value};
-  const bool is_half = dtype.kind() == 'f' && dtype.itemsize() == 2;
-  const int type = is_half ? TESSERA_F16 : type_of(dtype);
+  const int type = type_of(dtype);
   call([&] {
     return tessera_field_create(ranks.handle(), &stencil, type, shape.data(), options.c_str(),
                                 &handle_);

@@ -47,4 +47,17 @@ PYBIND11_MODULE(_distributed, module) {
       .def_property_readonly("grid", &Field::grid)
       .def("local", &Field::local)
       .def("advance", &Field::advance);
+  using Numbers = std::vector<tessera::index_t>;
+  py::class_<Halo>(module, "Halo")
+      .def(py::init([](const Ranks& ranks, const Numbers& shape, const py::dtype& dtype,
+                       const Numbers& widths, const Numbers& grid, const std::string& boundary,
+                       double value, int fields, const std::string& options) {
+        return std::make_unique<Halo>(
+            ranks, HaloArguments{shape, dtype, widths, grid, boundary, value, fields}, options);
+      }))
+      .def_property_readonly("low", &Halo::low)
+      .def_property_readonly("high", &Halo::high)
+      .def_property_readonly("bytes", &Halo::bytes)
+      .def("start", &Halo::start)
+      .def("wait", &Halo::wait);
 }

@@ -6,6 +6,7 @@
 
 #include "distributed/context.hpp"
 #include "layout/array_grid.hpp"
+#include "tessera_plans.h"
 
 namespace tessera::python {
 
@@ -85,6 +86,36 @@ class Field {
   tessera_field handle_ = nullptr;
   py::dtype dtype_;
   std::vector<index_t> low_, high_, grid_;
+};
+
+/// What tessera_halo_plan_create takes.
+struct HaloArguments {
+  std::vector<index_t> shape;
+  py::dtype dtype;
+  std::vector<index_t> widths, grid;  ///< no grid: that which sends the least
+  std::string boundary;
+  double value;
+  int fields;
+};
+/// A plan of halo exchanges.
+class Halo {
+ public:
+  Halo(const Ranks& ranks, const HaloArguments& arguments, const std::string& options);
+  ~Halo();
+  Halo(const Halo&) = delete;
+  Halo& operator=(const Halo&) = delete;
+
+  [[nodiscard]] std::vector<index_t> low() const { return low_; }
+  [[nodiscard]] std::vector<index_t> high() const { return high_; }
+  [[nodiscard]] index_t bytes() const;
+  /// Starts an execution on boxes at those addresses, of the host or of a GPU; strides count
+  /// elements.
+  void start(const std::vector<std::uintptr_t>& addresses, const std::vector<index_t>& strides);
+  void wait();
+
+ private:
+  tessera_halo_plan handle_ = nullptr;
+  std::vector<index_t> low_, high_;
 };
 
 }  // namespace tessera::python

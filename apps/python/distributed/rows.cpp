@@ -7,10 +7,13 @@ namespace {
 
 int direction(bool descending) { return descending ? TESSERA_DESCENDING : TESSERA_ASCENDING; }
 
+/// Returns the type of the C API for a dtype of keys.
+int key_type(const py::dtype& dtype) { return dtype.kind() == 'b' ? TESSERA_U8 : type_of(dtype); }
+
 }  // namespace
 
 void sort_distributed(const Ranks& ranks, py::array keys, bool descending) {
-  const int type = type_of(keys.dtype());
+  const int type = key_type(keys.dtype());
   const index_t n = keys.shape(0);
   std::byte* const data = memory_of(keys);
   index_t sorted = 0;
@@ -22,7 +25,7 @@ void sort_distributed(const Ranks& ranks, py::array keys, bool descending) {
 
 void argsort_distributed(const Ranks& ranks, const py::array& keys, bool descending,
                          py::array order) {
-  const int type = type_of(keys.dtype()), way = direction(descending);
+  const int type = key_type(keys.dtype()), way = direction(descending);
   const index_t n = keys.shape(0);
   const void* const data = memory_of(keys);
   auto* const to = reinterpret_cast<std::uint64_t*>(memory_of(order));
@@ -46,7 +49,7 @@ void take(const Ranks& ranks, const py::array& rows, index_t bytes, const py::ar
 
 void searchsorted(const Ranks& ranks, const py::array& sorted, const py::array& values, int side,
                   bool descending, py::array positions) {
-  const int type = type_of(sorted.dtype());
+  const int type = key_type(sorted.dtype());
   const std::byte *const keys = memory_of(sorted), *const wanted = memory_of(values);
   auto* const to = reinterpret_cast<index_t*>(memory_of(positions));
   call([&] {
@@ -56,7 +59,7 @@ void searchsorted(const Ranks& ranks, const py::array& sorted, const py::array& 
 }
 
 py::tuple groups(const Ranks& ranks, const py::array& sorted, bool descending, py::array begins) {
-  const int type = type_of(sorted.dtype());
+  const int type = key_type(sorted.dtype());
   const std::byte* const keys = memory_of(sorted);
   auto* const to = reinterpret_cast<index_t*>(memory_of(begins));
   index_t count = 0, end = 0;
@@ -69,7 +72,7 @@ py::tuple groups(const Ranks& ranks, const py::array& sorted, bool descending, p
 
 index_t unique(const Ranks& ranks, const py::array& sorted, bool descending, py::array distinct,
                py::array counts) {
-  const int type = type_of(sorted.dtype());
+  const int type = key_type(sorted.dtype());
   const std::byte* const keys = memory_of(sorted);
   std::byte* const to = memory_of(distinct);
   auto* const numbers = reinterpret_cast<index_t*>(memory_of(counts));

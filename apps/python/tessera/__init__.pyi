@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .distributed import DistArray as DistArray
 from .fields import Field as Field
+from .halos import HaloPlan as HaloPlan
 from .layouts import Layout as Layout
 from .results import read_results as read_results
 

@@ -65,17 +65,23 @@ def _described(x: Any, name: str) -> numpy.ndarray[Any, Any]:
     return numpy.asarray(types.SimpleNamespace(__array_interface__={**about, "version": 3}))
 
 
-def call(function: Callable[..., numpy.ndarray[Any, Any]], arrays: dict[str, Any], out: Any,
-         *middle: Any) -> Any:
-    """Returns the result of a function of _kernels for arrays on one GPU, which becomes current:
-    `out`, or a new array on the GPU."""
-    every = {**arrays, **({} if out is None else {"out": out})}
-    described = {name: _described(x, name) for name, x in every.items()}
-    devices = {x.__dlpack_device__()[1] for x in every.values() if hasattr(x, "__dlpack_device__")}
+def described(arrays: dict[str, Any]) -> tuple[dict[str, numpy.ndarray[Any, Any]], int]:
+    """Returns what describes the arrays, and the number of their GPU, which becomes current; raises
+    TypeError and ValueError that name an argument, or say why no GPU can be used."""
+    result = {name: _described(x, name) for name, x in arrays.items()}
+    devices = {x.__dlpack_device__()[1] for x in arrays.values() if hasattr(x, "__dlpack_device__")}
     if len(devices) > 1:
         raise ValueError(f"the arguments are on the GPUs {sorted(devices)}: must be on one")
     device = devices.pop() if devices else 0
     _kernels.use_gpu(device)
-    result = function(*(described[name] for name in arrays), *middle, described.get("out"), 0,
+    return result, device
+
+
+def call(function: Callable[..., numpy.ndarray[Any, Any]], arrays: dict[str, Any], out: Any,
+         *middle: Any) -> Any:
+    """Returns the result of a function of _kernels for arrays on one GPU, which becomes current:
+    `out`, or a new array on the GPU."""
+    here, device = described({**arrays, **({} if out is None else {"out": out})})
+    result = function(*(here[name] for name in arrays), *middle, here.get("out"), 0,
                       _kernels.Place.gpu)
     return GpuArray(result, device) if out is None else out

@@ -16,13 +16,13 @@ from typing import Any
 import numpy
 
 from . import transpose as _transpose
-from .keys import compared_as
+from .keys import expect_keys
 from .layouts import (MPI, Layout, _distributed, layout_of, permutation_of, ranks_of,
                       shape_of)
 
-_READ_AS = {"f64": "f8", "f32": "f4", "f16": "f4", "c64": "c8", "c128": "c16", "i64": "i8",
-            "i32": "i4", "i16": "i4", "i8": "i4", "u64": "u8", "u32": "u4", "u16": "i4",
-            "u8": "i4", "bool": "i4"}
+_READ_AS = {"f64": "f8", "f32": "f4", "f16": "f2", "c64": "c8", "c128": "c16", "i64": "i8",
+            "i32": "i4", "i16": "i2", "i8": "i1", "u64": "u8", "u32": "u4", "u16": "u2",
+            "u8": "u1", "bool": "u1"}
 
 
 def _split_name(name: str) -> tuple[str, str]:
@@ -38,9 +38,9 @@ class DistArray:
     """An array of one or more axes on the ranks of an mpi4py communicator; zeros at first.
 
     shape: of the whole array. dtype: any without Python objects to move elements; products take
-    float16, float32, float64, complex64 and complex128, sorts numbers of 32 and 64 bits, files
-    both. comm: any intracommunicator, MPI.COMM_WORLD if None. layout: see Layout. Raises
-    ValueError, TypeError and MemoryError, on all ranks if on any.
+    float16, float32, float64, complex64 and complex128, sorts booleans, integers, float16, float32
+    and float64, files all of them but booleans. comm: any intracommunicator, MPI.COMM_WORLD if
+    None. layout: see Layout. Raises ValueError, TypeError and MemoryError, on all ranks if on any.
 
     local is this rank's share, a numpy array in which the caller reads and writes.
 
@@ -139,7 +139,7 @@ class DistArray:
                 dtype: Any = None) -> DistArray:
         """Returns a dataset, 'file.h5:/dataset', of which each rank reads its share.
 
-        dtype: that of the dataset, or the next wider one that the library reads, if None.
+        dtype: that of the dataset if None, uint8 for booleans.
         """
         ranks, comm = ranks_of(comm)
 
@@ -153,7 +153,10 @@ class DistArray:
 
         def read() -> None:
             low, high = array._box()
-            _distributed.read(*_split_name(name), low, high, array.local)
+            here = _native(array.local)
+            _distributed.read(*_split_name(name), low, high, here)
+            if here is not array.local:
+                array.local[...] = here
         ranks.agree(read)
         return array.redistribute(layout) if blocks else array
 
@@ -164,8 +167,8 @@ class DistArray:
         is_boxes = self.layout.grid is not None and self.layout.block is None
         boxes = self if is_boxes else self.redistribute(0)
         low, _ = boxes._box()
-        _distributed.write(self._ranks, *_split_name(name), self.shape, low, boxes._dense(),
-                           overwrite)
+        _distributed.write(self._ranks, *_split_name(name), self.shape, low,
+                           _native(boxes._dense()), overwrite)
 
     def _box(self) -> tuple[list[int], list[int]]:
         """Returns the bounds of a share of consecutive indices. Local."""
@@ -297,12 +300,10 @@ class DistArray:
         is_so = self.layout == layout_of(0, self.shape, self._ranks)
         return self if is_so else self.redistribute(0)
 
-    def _key_type(self) -> numpy.dtype[Any]:
-        """Returns the dtype in which elements are compared; raises unless this is an array of
-        keys."""
+    def _expect_keys(self) -> None:
         if self.ndim != 1:
             raise ValueError(f"the array has {self.ndim} dimensions: must have 1")
-        return compared_as(self.dtype, "the array")
+        expect_keys(self.dtype, "the array")
 
     def sort(self, descending: bool = False) -> None:
         """Sorts a one-dimensional array in place; order as in tessera.sort.
@@ -312,9 +313,9 @@ class DistArray:
         >>> a.local
         array([1., 2., 3.])
         """
-        wide = self._ranks.agree(self._key_type)
+        self._ranks.agree(self._expect_keys)
         rows = self._in_rows()
-        keys = rows.local.astype(wide, copy=False)
+        keys = _native(rows.local)
         _distributed.sort(self._ranks, keys, bool(descending))
         if keys is not rows.local:
             rows.local[...] = keys
@@ -324,8 +325,8 @@ class DistArray:
     def argsort(self, descending: bool = False) -> DistArray:
         """Returns the int64 indices that sort a one-dimensional array, in even shares; equal
         elements keep their order."""
-        wide = self._ranks.agree(self._key_type)
-        keys = self._in_rows().local.astype(wide, copy=False)
+        self._ranks.agree(self._expect_keys)
+        keys = _native(self._in_rows().local)
         order = self._made(lambda: (self.shape, numpy.int64, 0))
         _distributed.argsort(self._ranks, keys, bool(descending), order.local)
         return order
@@ -376,6 +377,11 @@ class DistArray:
         field.assign(self)
         field.advance(steps)
         return field.array(self.layout)
+
+
+def _native(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
+    """Returns the array, copied if it has the other byte order. Local."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _empty_columns(shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> numpy.ndarray[Any, Any]:

@@ -4,7 +4,7 @@ Each rank passes its part of the keys, a numpy array of one dimension, of any le
 after rank the keys ascend, or descend with descending=True. DistArray.sort leaves them so in local.
 Positions count the keys of all ranks from 0, rank after rank. Keys are compared as numbers: -0
 equals 0, all NaN are equal and last. dtypes: booleans, integers, float16, float32 and float64, the
-same on all ranks; those of less than 32 bits are compared in copies of 32 bits.
+same on all ranks.
 
 All functions are collective. If the arguments of any rank are wrong, or keys are out of order, all
 ranks raise the same ValueError or TypeError.
@@ -19,27 +19,22 @@ import numpy
 from .layouts import MPI, _distributed, ranks_of
 
 _SIDES = ("left", "right")
-_WIDE = {"?": "u4", "B": "u4", "H": "u4", "b": "i4", "h": "i4", "e": "f4"}
 
 
-def compared_as(dtype: numpy.dtype[Any], name: str) -> numpy.dtype[Any]:
-    """Returns the dtype of 32 or 64 bits in which the library compares keys of a dtype; raises
-    TypeError that names the argument if there is none."""
-    if dtype.kind in "iuf" and dtype.itemsize in (4, 8):
-        return dtype.newbyteorder("=")
-    if dtype.char not in _WIDE:
+def expect_keys(dtype: numpy.dtype[Any], name: str) -> None:
+    """Raises TypeError that names the argument unless elements of the dtype are keys."""
+    if dtype.kind not in "biuf" or dtype.itemsize > 8:
         raise TypeError(f"{name} has dtype {dtype}: must be a boolean, an integer, float16, "
                         "float32 or float64")
-    return numpy.dtype(_WIDE[dtype.char])
 
 
-def _keys(keys: Any, name: str) -> tuple[numpy.ndarray[Any, Any], numpy.dtype[Any]]:
-    """Returns contiguous keys as they are compared, and their own dtype. Local."""
+def _keys(keys: Any, name: str) -> numpy.ndarray[Any, Any]:
+    """Returns contiguous keys in native byte order. Local."""
     array = numpy.asarray(keys)
     if array.ndim != 1:
         raise ValueError(f"{name} has {array.ndim} dimensions: must have 1")
-    wide = compared_as(array.dtype, name)
-    return numpy.ascontiguousarray(array, wide), array.dtype.newbyteorder("=")
+    expect_keys(array.dtype, name)
+    return numpy.ascontiguousarray(array, array.dtype.newbyteorder("="))
 
 
 def searchsorted(sorted: Any, values: Any, comm: MPI.Comm | None = None, side: str = "left",
@@ -60,13 +55,12 @@ def searchsorted(sorted: Any, values: Any, comm: MPI.Comm | None = None, side: s
     def check() -> Any:
         if side not in _SIDES:
             raise ValueError(f"side is {side!r}: must be 'left' or 'right'")
-        among, dtype = _keys(sorted, "sorted")
+        here.append(_keys(sorted, "sorted"))
         is_array = isinstance(values, numpy.ndarray) and values.size > 0
-        wanted, other = _keys(numpy.asarray(values, None if is_array else dtype), "values")
-        if other != dtype:
-            raise TypeError(f"values has dtype {other}: must be {dtype}, as sorted")
-        here.extend((among, wanted))
-        return dtype, side, bool(descending)
+        here.append(_keys(numpy.asarray(values, None if is_array else here[0].dtype), "values"))
+        if here[1].dtype != here[0].dtype:
+            raise TypeError(f"values has dtype {here[1].dtype}: must be {here[0].dtype}, as sorted")
+        return here[0].dtype, side, bool(descending)
     ranks.agree(check)
     positions = numpy.empty(len(here[1]), numpy.int64)
     _distributed.searchsorted(ranks, here[0], here[1], _SIDES.index(side), bool(descending),
@@ -84,7 +78,7 @@ def group_boundaries(sorted: Any, comm: MPI.Comm | None = None,
     (array([0, 2, 3]), 6)
     """
     ranks, comm = ranks_of(comm)
-    here, _ = _agreed(ranks, sorted, descending)
+    here = _agreed(ranks, sorted, descending)
     begins = numpy.empty(len(here), numpy.int64)
     count, end = _distributed.groups(ranks, here, bool(descending), begins)
     return begins[:count].copy(), end
@@ -100,20 +94,19 @@ def unique(sorted: Any, comm: MPI.Comm | None = None, return_counts: bool = Fals
     (array([1, 4, 7]), array([2, 1, 3]))
     """
     ranks, comm = ranks_of(comm)
-    here, dtype = _agreed(ranks, sorted, descending)
+    here = _agreed(ranks, sorted, descending)
     distinct, counts = numpy.empty_like(here), numpy.empty(len(here), numpy.int64)
     n = _distributed.unique(ranks, here, bool(descending), distinct, counts)
-    found = distinct[:n].astype(dtype)
-    return (found, counts[:n].copy()) if return_counts else found
+    return (distinct[:n].copy(), counts[:n].copy()) if return_counts else distinct[:n].copy()
 
 
 def _agreed(ranks: _distributed.Ranks, sorted: Any,
-            descending: bool) -> tuple[numpy.ndarray[Any, Any], numpy.dtype[Any]]:
-    """Returns what _keys() does, of one dtype on all ranks. Collective."""
+            descending: bool) -> numpy.ndarray[Any, Any]:
+    """Returns this rank's keys, of one dtype on all ranks. Collective."""
     here: list[Any] = []
 
     def check() -> Any:
-        here.extend(_keys(sorted, "sorted"))
-        return here[1], bool(descending)
+        here.append(_keys(sorted, "sorted"))
+        return here[0].dtype, bool(descending)
     ranks.agree(check)
-    return here[0], here[1]
+    return here[0]

@@ -48,6 +48,25 @@ WordExtent extent_of(const std::uint64_t* words, index_t n, int threads) {
   return all;
 }
 
+/// Calls f(Type<T>{}), T being the type of the numbers in memory.
+template <class F>
+void dispatch_stored(const KeyForm& form, const F& f) {
+  const Element number = *form.number;
+  const bool is_byte = form.bytes == 1;
+  if (form.bytes == static_cast<index_t>(bytes(number))) return dispatch_element(number, f);
+  if (number == Element::f32) return f(Type<Half>{});
+  if (number == Element::i32) return is_byte ? f(Type<std::int8_t>{}) : f(Type<std::int16_t>{});
+  return is_byte ? f(Type<std::uint8_t>{}) : f(Type<std::uint16_t>{});
+}
+
+/// Returns the word of the number at `from`.
+template <class T, class Map>
+std::uint64_t word_at(const std::byte* from, const Map& map, Equality equality) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return number_bits(tessera::sort::widened(value), map, equality);
+}
+
 std::uint64_t flip_of(const KeyColumn& strings) {
   return tessera::sort::is_descending(strings.order) ? ~std::uint64_t{0} : 0;
 }
@@ -63,9 +82,14 @@ void key_word(const KeyColumn& column, index_t word, layout::Range rows, std::ui
   const index_t step = column.step(), n = rows.size();
   const std::byte* const first = column.data + rows.begin * step;
   if (column.form.number) {
-    dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
-      tessera::sort::words_of_numbers({first, step}, n, tessera::sort::key_map<T>(column.order),
-                                      column.form.equality, bits);
+    dispatch_stored(column.form, [&]<class T>(Type<T>) {
+      const auto map = tessera::sort::key_map<tessera::sort::ComparedAs<T>>(column.order);
+      if constexpr (tessera::sort::SmallKey<T>) {
+        for (index_t j = 0; j < n; ++j)
+          bits[j] = word_at<T>(first + j * step, map, column.form.equality);
+      } else {
+        tessera::sort::words_of_numbers({first, step}, n, map, column.form.equality, bits);
+      }
     });
   } else {
     tessera::sort::words_of_strings({first + 8 * word, step}, n,
@@ -78,13 +102,11 @@ void key_word(const KeyColumn& column, index_t word, std::span<const std::uint64
               std::uint64_t* bits) {
   const index_t step = column.step();
   if (column.form.number) {
-    dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
-      const auto map = tessera::sort::key_map<T>(column.order);
-      for (const std::uint64_t place : places) {
-        T value;
-        std::memcpy(&value, column.data + static_cast<index_t>(place) * step, sizeof(T));
-        *bits++ = number_bits(value, map, column.form.equality);
-      }
+    dispatch_stored(column.form, [&]<class T>(Type<T>) {
+      const auto map = tessera::sort::key_map<tessera::sort::ComparedAs<T>>(column.order);
+      for (const std::uint64_t place : places)
+        *bits++ =
+            word_at<T>(column.data + static_cast<index_t>(place) * step, map, column.form.equality);
     });
     return;
   }

@@ -22,6 +22,7 @@ using tessera::sort::Equality;
 /// The form of a key column: numbers, or strings of bytes compared as unsigned from the first one
 /// on. Equality: of several columns all but the last should compare by number, so that rows with -0
 /// and 0 there are ordered by the following columns; the last by bits, as plain keys (key.hpp).
+/// Numbers of fewer bytes than `number` has are of the type that is compared as it (ComparedAs).
 struct KeyForm {
   std::optional<Element> number = Element::u64;
   index_t bytes = 8;
@@ -29,6 +30,10 @@ struct KeyForm {
 
   [[nodiscard]] static KeyForm of(Element element) {
     return {element, static_cast<index_t>(tessera::bytes(element))};
+  }
+  template <class T>
+  [[nodiscard]] static KeyForm of() {
+    return {element_of<tessera::sort::ComparedAs<T>>, index_t{sizeof(T)}};
   }
   [[nodiscard]] static KeyForm string(index_t bytes) { return {std::nullopt, bytes}; }
   [[nodiscard]] KeyForm by_number() const { return {number, bytes, Equality::of_numbers}; }

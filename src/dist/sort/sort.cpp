@@ -12,6 +12,7 @@
 #include "base/progress.hpp"
 #include "dist/sort/algorithms.hpp"
 #include "kernels/sort/variants.hpp"
+#include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/exchange.hpp"
@@ -53,13 +54,18 @@ void check(const Room<Item>& room, const Method& method) {
                   method.kernel));
 }
 
-template <class B, class F>
-void map_all(B* bits, index_t n, int threads, const F& map) {
+/// Calls f(i) for i in [0, n).
+template <class F>
+void each(index_t n, int threads, const F& f) {
   machine::parallel(threads, [&] {
     machine::parallel_for(0, n, map_grain, [&](index_t begin, index_t end) {
-      for (index_t i = begin; i < end; ++i) bits[i] = map(bits[i]);
+      for (index_t i = begin; i < end; ++i) f(i);
     });
   });
+}
+template <class B, class F>
+void map_all(B* bits, index_t n, int threads, const F& map) {
+  each(n, threads, [&](index_t i) { bits[i] = map(bits[i]); });
 }
 
 }  // namespace
@@ -170,24 +176,28 @@ void merge_received(const Counts& counts, const Item* from, Item* to, const Meth
   machine::parallel(method.threads, [&] { kernels::merge_runs<Item>(runs, to); });
 }
 
+/// Sorts keys of less than 32 bits in copies.
+template <kernels::SmallKey T>
+index_t sort_small(const mpi::Communicator& comm, const Room<T>& room, Order order,
+                   const Method& method, mpi::Phases& phases) {
+  using Wide = kernels::ComparedAs<T>;
+  const index_t share = layout::BlockMap(comm.sum(room.n), comm.size()).size(comm.rank());
+  machine::Buffer<Wide> keys, spare;
+  mpi::together(comm, "sort", [&] {
+    keys = machine::Buffer<Wide>(std::max(room.n, share));
+    spare = machine::Buffer<Wide>(keys.size());
+  });
+  each(room.n, method.threads, [&](index_t i) { keys[i] = kernels::widened(room.items[i]); });
+  const Room<Wide> wide{keys.data(), spare.data(), room.n};
+  const index_t n = sort_keys(comm, wide, order, method, phases);
+  each(n, method.threads, [&](index_t i) { room.items[i] = kernels::narrowed<T>(keys[i]); });
+  return n;
+}
+
 template <class T>
-index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order,
-                  const Method& method, mpi::Phases& phases, const Done& done) {
-  check(room, method);
+index_t sort_as_bits(const mpi::Communicator& comm, const Room<T>& room, Order order,
+                     const Method& method, mpi::Phases& phases) {
   using B = kernels::Bits<T>;
-  if (comm.size() == 1 && method.algorithm != Algorithm::rounds) {
-    const mpi::PhaseScope scope(phases, "sort");
-    const Progress progress = progress_of("sort", room.n, static_cast<double>(room.n), 1);
-    const auto n = static_cast<std::size_t>(room.n);
-    mpi::together(comm, "sort", [&] {
-      if (finds_order(std::span(room.items, n), order, method, done)) return;
-      run_kernel(method, phases, [&] {
-        kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n), order,
-                           method.tuning, done);
-      });
-    });
-    return room.n;
-  }
   const Room<B> bits{reinterpret_cast<B*>(room.items), reinterpret_cast<B*>(room.spare), room.n};
   const auto map = kernels::key_map<T>(order);
   if (map.identity()) return run(comm, bits, method, phases);
@@ -201,6 +211,29 @@ index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order orde
   return n;
 }
 
+template <class T>
+index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order,
+                  const Method& method, mpi::Phases& phases, const Done& done) {
+  check(room, method);
+  if constexpr (kernels::SmallKey<T>) {
+    return sort_small(comm, room, order, method, phases);
+  } else {
+    if (comm.size() > 1 || method.algorithm == Algorithm::rounds)
+      return sort_as_bits(comm, room, order, method, phases);
+    const mpi::PhaseScope scope(phases, "sort");
+    const Progress progress = progress_of("sort", room.n, static_cast<double>(room.n), 1);
+    const auto n = static_cast<std::size_t>(room.n);
+    mpi::together(comm, "sort", [&] {
+      if (finds_order(std::span(room.items, n), order, method, done)) return;
+      run_kernel(method, phases, [&] {
+        kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n), order,
+                           method.tuning, done);
+      });
+    });
+    return room.n;
+  }
+}
+
 index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const Method& method,
                    mpi::Phases& phases) {
   check(room, method);
@@ -211,6 +244,7 @@ index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const 
   template index_t sort_keys(const mpi::Communicator&, const Room<T>&, Order, const Method&, \
                              mpi::Phases&, const Done&)
 TESSERA_FOR_KEY_TYPES(INSTANTIATE)
+TESSERA_FOR_SMALL_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE
 
 #define INSTANTIATE(Item)                                                                \

@@ -2,7 +2,6 @@
 // The distributed sort: every rank ends with exactly its share.
 
 #include <algorithm>
-#include <concepts>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,7 +9,6 @@
 
 #include "kernels/sort/variants.hpp"
 #include "layout/block_map.hpp"
-#include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
@@ -62,7 +60,8 @@ struct Room {
 /// rank. Keys are ordered as in key.hpp; pairs by (key, index), and their indices must ascend over
 /// the ranks. `done` is called for finished keys that stay in items. Throws Error(usage) that names
 /// the argument for an invalid room or method, and AgreedError. Adds to the phases "sort", "split",
-/// "exchange" and "merge". Collective.
+/// "exchange" and "merge". Keys of less than 32 bits are sorted in copies in 32 bits, without calls
+/// of `done`. Collective.
 template <class T>
 index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order,
                   const Method& method, mpi::Phases& phases, const Done& done = {});
@@ -72,25 +71,14 @@ index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const 
 using tessera::sort::OtherKey;
 using tessera::sort::SortedAs;
 
-/// As above. Keys of less than 32 bits are sorted in a copy in 32 bits, without calls of `done`.
+/// As above, for keys under other names.
 template <OtherKey T>
 index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order,
                   const Method& method, mpi::Phases& phases, const Done& done = {}) {
   using Key = SortedAs<T>;
-  if constexpr (sizeof(T) == sizeof(Key)) {
-    const Room<Key> same{reinterpret_cast<Key*>(room.items), reinterpret_cast<Key*>(room.spare),
-                         room.n};
-    return sort_keys(comm, same, order, method, phases, done);
-  } else {
-    const index_t share = layout::BlockMap(comm.sum(room.n), comm.size()).size(comm.rank());
-    machine::Buffer<Key> keys(std::max(room.n, share)), spare(keys.size());
-    std::copy_n(room.items, room.n, keys.data());
-    const index_t n =
-        sort_keys(comm, Room<Key>{keys.data(), spare.data(), room.n}, order, method, phases);
-    std::transform(keys.data(), keys.data() + n, room.items,
-                   [](Key key) { return static_cast<T>(key); });
-    return n;
-  }
+  const Room<Key> same{reinterpret_cast<Key*>(room.items), reinterpret_cast<Key*>(room.spare),
+                       room.n};
+  return sort_keys(comm, same, order, method, phases, done);
 }
 
 /// As above, without phases.
@@ -114,7 +102,8 @@ void sort_keys(const mpi::Communicator& comm, std::vector<T>& keys, Order order 
   keys.resize(static_cast<std::size_t>(mine));
 }
 
-/// Calls DO(type) for every type of keys; at the end of a file of templates.
+/// Calls DO(type) for every type of keys of 32 and 64 bits, and of less; at the end of a file of
+/// templates.
 #define TESSERA_FOR_KEY_TYPES(DO) \
   DO(float);                      \
   DO(double);                     \
@@ -122,5 +111,11 @@ void sort_keys(const mpi::Communicator& comm, std::vector<T>& keys, Order order 
   DO(std::int64_t);               \
   DO(std::uint32_t);              \
   DO(std::uint64_t);
+#define TESSERA_FOR_SMALL_KEY_TYPES(DO) \
+  DO(std::int8_t);                      \
+  DO(std::int16_t);                     \
+  DO(std::uint8_t);                     \
+  DO(std::uint16_t);                    \
+  DO(Half);
 
 }  // namespace tessera::inline v1::dist::sort

@@ -13,7 +13,15 @@
 namespace tessera::inline v1::dist::sort {
 namespace {
 
-using tessera::sort::Bits;
+using tessera::sort::ComparedAs;
+template <class T>
+using KeyMapOf = tessera::sort::KeyMap<tessera::sort::Bits<ComparedAs<T>>>;
+
+/// Returns the place of a key in the order of numbers.
+template <class T>
+std::uint64_t place_of(T key, const KeyMapOf<T>& map) {
+  return number_bits(tessera::sort::widened(key), map);
+}
 
 /// The first and last keys of all ranks, as places in the order of numbers.
 template <class T>
@@ -21,7 +29,7 @@ class Borders {
  public:
   /// Throws Error(usage) on all ranks unless the ranks' keys are in order. Collective.
   Borders(const mpi::Communicator& comm, std::span<const T> sorted, Order order, bool descends)
-      : map_(tessera::sort::key_map<T>(order)) {
+      : map_(tessera::sort::key_map<ComparedAs<T>>(order)) {
     Ends mine;
     if (!sorted.empty()) {
       mine = {static_cast<index_t>(sorted.size()), place(sorted.front()), place(sorted.back()),
@@ -37,7 +45,7 @@ class Borders {
     }
   }
 
-  [[nodiscard]] std::uint64_t place(T key) const { return number_bits(key, map_); }
+  [[nodiscard]] std::uint64_t place(T key) const { return place_of(key, map_); }
   [[nodiscard]] index_t before(int rank) const { return offsets_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] index_t total() const { return offsets_.back(); }
 
@@ -63,7 +71,7 @@ class Borders {
     std::uint64_t first, last;
     std::size_t rank;
   };
-  tessera::sort::KeyMap<Bits<T>> map_;
+  KeyMapOf<T> map_;
   std::vector<Filled> filled_;  ///< the ranks with keys
   std::vector<index_t> offsets_{0};
 };
@@ -99,7 +107,7 @@ struct LocalGroups {
 };
 template <class T>
 LocalGroups groups_within(std::span<const T> sorted, Order order, int threads) {
-  const auto map = tessera::sort::key_map<T>(order);
+  const auto map = tessera::sort::key_map<ComparedAs<T>>(order);
   const auto n = static_cast<index_t>(sorted.size());
   LocalGroups found{
       std::vector<std::vector<index_t>>(static_cast<std::size_t>(ceil_div(n, grain)))};
@@ -108,8 +116,8 @@ LocalGroups groups_within(std::span<const T> sorted, Order order, int threads) {
     machine::parallel_for(0, static_cast<index_t>(found.begins.size()), 1, [&](index_t p, index_t) {
       const index_t first = std::max<index_t>(1, p * grain), end = std::min(n, (p + 1) * grain);
       for (index_t i = first; i < end; ++i) {
-        const auto before = number_bits(sorted[static_cast<std::size_t>(i - 1)], map),
-                   here = number_bits(sorted[static_cast<std::size_t>(i)], map);
+        const auto before = place_of(sorted[static_cast<std::size_t>(i - 1)], map),
+                   here = place_of(sorted[static_cast<std::size_t>(i)], map);
         if (here < before) descends = true;
         if (here != before) found.begins[static_cast<std::size_t>(p)].push_back(i);
       }
@@ -191,6 +199,7 @@ Distinct<T> unique(const mpi::Communicator& comm, std::span<const T> sorted, Ord
   template Groups group_boundaries(const mpi::Communicator&, std::span<const T>, Order, int); \
   template Distinct<T> unique(const mpi::Communicator&, std::span<const T>, Order, int)
 TESSERA_FOR_KEY_TYPES(TESSERA_INSTANTIATE)
+TESSERA_FOR_SMALL_KEY_TYPES(TESSERA_INSTANTIATE)
 #undef TESSERA_INSTANTIATE
 
 }  // namespace tessera::inline v1::dist::sort

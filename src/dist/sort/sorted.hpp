@@ -20,23 +20,11 @@ enum class SearchSide { left, right };
 template <class R>
 concept KeyRange = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
 
-/// Keys as those of the type that sorts them, in a copy if that is wider.
+/// Returns keys under other names as those of the type that sorts them.
 template <OtherKey T>
-class AsSorted {
- public:
-  explicit AsSorted(std::span<const T> keys) : same_(keys) {
-    if constexpr (copies) copy_.assign(keys.begin(), keys.end());
-  }
-  [[nodiscard]] std::span<const SortedAs<T>> keys() const {
-    if constexpr (copies) return copy_;
-    return {reinterpret_cast<const SortedAs<T>*>(same_.data()), same_.size()};
-  }
-
- private:
-  static constexpr bool copies = sizeof(T) < sizeof(SortedAs<T>);
-  std::span<const T> same_;
-  std::vector<SortedAs<T>> copy_;
-};
+[[nodiscard]] std::span<const SortedAs<T>> as_sorted(std::span<const T> keys) {
+  return {reinterpret_cast<const SortedAs<T>*>(keys.data()), keys.size()};
+}
 
 /// Returns for each of this rank's values the position at which it would keep `sorted`, this rank's
 /// part of the sorted keys, in order. Ranks may have any number of keys and of values. Throws
@@ -49,15 +37,14 @@ template <class T>
                                                 std::span<const T> values,
                                                 SearchSide side = SearchSide::left,
                                                 Order order = Order::ascending);
-/// As above, for keys under other names and of less than 32 bits, which are copied.
+/// As above, for keys under other names.
 template <OtherKey T>
 [[nodiscard]] std::vector<index_t> searchsorted(const mpi::Communicator& comm,
                                                 std::span<const T> sorted,
                                                 std::span<const T> values,
                                                 SearchSide side = SearchSide::left,
                                                 Order order = Order::ascending) {
-  const AsSorted<T> all(sorted), some(values);
-  return searchsorted(comm, all.keys(), some.keys(), side, order);
+  return searchsorted(comm, as_sorted(sorted), as_sorted(values), side, order);
 }
 /// As above, for vectors, arrays and spans of keys of one type.
 template <KeyRange R, KeyRange V>
@@ -83,7 +70,7 @@ template <OtherKey T>
 [[nodiscard]] Groups group_boundaries(const mpi::Communicator& comm, std::span<const T> sorted,
                                       Order order = Order::ascending,
                                       int threads = machine::default_threads()) {
-  return group_boundaries(comm, AsSorted<T>(sorted).keys(), order, threads);
+  return group_boundaries(comm, as_sorted(sorted), order, threads);
 }
 template <KeyRange R>
 [[nodiscard]] Groups group_boundaries(const mpi::Communicator& comm, const R& sorted,
@@ -108,10 +95,8 @@ template <OtherKey T>
 [[nodiscard]] Distinct<T> unique(const mpi::Communicator& comm, std::span<const T> sorted,
                                  Order order = Order::ascending,
                                  int threads = machine::default_threads()) {
-  Distinct<SortedAs<T>> found = unique(comm, AsSorted<T>(sorted).keys(), order, threads);
-  Distinct<T> same{{}, std::move(found.counts)};
-  for (const SortedAs<T> key : found.keys) same.keys.push_back(static_cast<T>(key));
-  return same;
+  Distinct<SortedAs<T>> found = unique(comm, as_sorted(sorted), order, threads);
+  return {{found.keys.begin(), found.keys.end()}, std::move(found.counts)};
 }
 template <KeyRange R>
 [[nodiscard]] Distinct<std::ranges::range_value_t<R>> unique(

@@ -50,6 +50,34 @@ class GhostLayers {
         if (own_[d][side]) fill(u, static_cast<int>(d), static_cast<int>(side), beyond[d][side]);
   }
 
+  /// Calls set(box, d, side) for boxes that hold the value beyond a constant side, and copy(box,
+  /// from) for others, whose points are those of a box of the same size that begins at `from`, in
+  /// the order in which they must be filled.
+  template <class Set, class Copy>
+  void each_layer(const Set& set, const Copy& copy) const {
+    for (std::size_t d = 3; d-- > 0;) {
+      for (std::size_t side = 0; side < 2; ++side) {
+        const Boundary kind = sides_[d][side].kind;
+        const From origin = tessera::stencil::origin_of(kind);
+        const auto axis = static_cast<int>(d);
+        const Box3 box = layers(axis, static_cast<int>(side));
+        if (!own_[d][side] || origin == From::given || box.empty()) continue;
+        if (origin == From::constant) {
+          set(box, d, side);
+          continue;
+        }
+        for (index_t i = box.low[axis]; i < box.high[axis]; ++i) {
+          Box3 layer = box;
+          layer.low[axis] = i;
+          layer.high[axis] = i + 1;
+          Index3 from = layer.low;
+          from[axis] = source(kind, axis, i);
+          copy(layer, from);
+        }
+      }
+    }
+  }
+
  private:
   /// Returns the points of the layers on a side of dimension d: along the other dimensions the box
   /// and the ghost layers that are filled.

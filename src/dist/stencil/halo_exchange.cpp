@@ -10,17 +10,13 @@
 
 #include "base/error.hpp"
 #include "dist/stencil/ghost_layers.hpp"
+#include "dist/stencil/halo_messages.hpp"
 #include "machine/buffer.hpp"
 #include "machine/team.hpp"
 #include "mpi/repeated.hpp"
 
 namespace tessera::inline v1::dist::stencil {
 namespace {
-
-std::array<bool, 3> periodic_of(const Sides& sides) {
-  const auto is = [&](std::size_t d) { return sides[d][0].kind == Boundary::periodic; };
-  return {is(0), is(1), is(2)};
-}
 
 void check_shape(const mpi::Communicator& comm, const HaloShape& shape) {
   const layout::GridLayout& grid = shape.grid;
@@ -46,35 +42,6 @@ struct Cell {
   std::byte of[bytes];
 };
 
-/// The boxes of all directions that travel between this rank and a peer.
-struct Message {
-  int peer = 0;
-  std::vector<Box3> boxes;
-  index_t offset = 0;  ///< of its first element in the buffer
-  index_t elements = 0;
-};
-
-/// Joins the pieces of a peer, in the order of their tags, which are equal on both ranks.
-std::vector<Message> messages_of(std::vector<layout::HaloPiece> pieces, index_t fields) {
-  std::stable_sort(pieces.begin(), pieces.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.peer, a.tag) < std::pair(b.peer, b.tag);
-  });
-  std::vector<Message> messages;
-  index_t offset = 0;
-  for (const layout::HaloPiece& piece : pieces) {
-    const auto peer = static_cast<int>(piece.peer);
-    if (messages.empty() || messages.back().peer != peer) messages.push_back({peer, {}, offset, 0});
-    messages.back().boxes.push_back(piece.box);
-    messages.back().elements += fields * piece.box.volume();
-    offset += fields * piece.box.volume();
-  }
-  return messages;
-}
-
-index_t total(const std::vector<Message>& messages) {
-  return messages.empty() ? 0 : messages.back().offset + messages.back().elements;
-}
-
 /// Calls move(row of u, row of the buffer, length) for all rows of a box, on several threads.
 template <class T, class Move>
 void each_row(const GridView<T>& u, const Box3& box, T* buffer, int threads, const Move& move) {
@@ -95,27 +62,6 @@ void each_row(const GridView<T>& u, const Box3& box, T* buffer, int threads, con
 }
 
 }  // namespace
-
-class HaloMoves::Impl {
- public:
-  Impl(const mpi::Communicator& comm, const HaloShape& shape) : box_(shape.grid.of(comm.rank())) {}
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-  virtual ~Impl() = default;
-
-  [[nodiscard]] const Box3& box() const { return box_; }
-  [[nodiscard]] virtual std::size_t fields() const = 0;
-  virtual void bind(std::size_t field, const Memory& memory) = 0;
-  virtual void start() = 0;
-  virtual void wait() = 0;
-  [[nodiscard]] virtual index_t messages() const = 0;
-  [[nodiscard]] virtual index_t buffer_bytes() const = 0;
-
-  bool started = false;
-
- private:
-  Box3 box_;
-};
 
 namespace {
 
@@ -139,9 +85,9 @@ class Moves : public HaloMoves::Impl {
     incoming_ = machine::Buffer<T>(total(receives_));
     std::vector<mpi::RepeatedMessages::Out> out;
     std::vector<mpi::RepeatedMessages::In> in;
-    for (const Message& m : sends_)
+    for (const HaloMessage& m : sends_)
       out.push_back({m.peer, std::as_bytes(std::span(outgoing_.data() + m.offset, size_of(m)))});
-    for (const Message& m : receives_)
+    for (const HaloMessage& m : receives_)
       in.push_back(
           {m.peer, std::as_writable_bytes(std::span(incoming_.data() + m.offset, size_of(m)))});
     messages_ = mpi::RepeatedMessages(comm, out, in);
@@ -171,11 +117,11 @@ class Moves : public HaloMoves::Impl {
   }
 
  private:
-  [[nodiscard]] static std::size_t size_of(const Message& m) {
+  [[nodiscard]] static std::size_t size_of(const HaloMessage& m) {
     return static_cast<std::size_t>(m.elements);
   }
 
-  void pack(const Message& message) {
+  void pack(const HaloMessage& message) {
     T* to = outgoing_.data() + message.offset;
     for (const Box3& part : message.boxes) {
       for (const GridView<T>& view : views_) {
@@ -186,7 +132,7 @@ class Moves : public HaloMoves::Impl {
       }
     }
   }
-  void unpack(const Message& message) {
+  void unpack(const HaloMessage& message) {
     T* from = incoming_.data() + message.offset;
     for (const Box3& part : message.boxes) {
       for (const GridView<T>& view : views_) {
@@ -202,7 +148,7 @@ class Moves : public HaloMoves::Impl {
   std::vector<GridView<T>> views_;  ///< of the last start()
   GhostLayers::Values<T> beyond_{};
   GhostLayers ghosts_;
-  std::vector<Message> sends_, receives_;
+  std::vector<HaloMessage> sends_, receives_;
   machine::Buffer<T> outgoing_, incoming_;
   mpi::RepeatedMessages messages_;
 };
@@ -216,6 +162,7 @@ HaloMoves::HaloMoves(const mpi::Communicator& comm, const HaloShape& shape, cons
   require_argument(threads >= 1, "threads", fmt::format("is {}: must be at least 1", threads));
   check_shape(comm, shape);
   impl_ = [&]() -> std::unique_ptr<Impl> {
+    if (points.place == Space::device) return device_moves(comm, shape, points, fields);
     const auto make = [&]<class T>(T) {
       return std::make_unique<Moves<T>>(comm, shape, points.beyond, fields, threads);
     };

@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/grid_view.hpp"
 #include "dist/stencil/scheme.hpp"
+#include "kernels/variant.hpp"
 #include "layout/grid_layout.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
@@ -67,6 +68,7 @@ class HaloMoves {
   struct Points {
     index_t bytes = 8;
     Values beyond{};
+    Space place = Space::host;
   };
   /// A field of the caller; strides count points.
   struct Memory {
@@ -109,10 +111,12 @@ class HaloPlan {
   /// Plans the exchange for `fields` fields at once, in one message a pair of ranks, and allocates
   /// buffer_bytes(). Throws Error(usage), naming the argument, on all ranks for a grid of other
   /// ranks, a box thinner than the layers, a dimension that is periodic on one side, and a constant
-  /// that T does not hold. Local.
+  /// that T does not hold. Fields at Space::device are in the memory of the device that is current
+  /// in all calls; start() and wait() act after its earlier work, and their messages pass through
+  /// the host. Local.
   HaloPlan(const mpi::Communicator& comm, const HaloShape& shape, index_t fields = 1,
-           int threads = machine::default_threads())
-      : moves_(comm, shape, {index_t{sizeof(T)}, values_of(shape.sides)}, fields, threads) {}
+           int threads = machine::default_threads(), Space place = Space::host)
+      : moves_(comm, shape, {index_t{sizeof(T)}, values_of(shape.sides), place}, fields, threads) {}
 
   /// Packs the layers inside of this rank's boxes and starts their messages. fields[f](0, 0, 0) is
   /// the first point of the box; the extent is that of the box without ghost layers, strides are
@@ -148,7 +152,8 @@ class HaloPlan {
   [[nodiscard]] index_t messages() const {
     return moves_.messages();
   }  ///< sent by this rank, and received
-  /// Returns the bytes of the messages, sent and received.
+  /// Returns the bytes of the messages, sent and received; on a device twice, there and on the
+  /// host.
   [[nodiscard]] index_t buffer_bytes() const { return moves_.buffer_bytes(); }
 
  private:

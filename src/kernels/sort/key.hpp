@@ -17,6 +17,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/half.hpp"
 #include "base/index.hpp"
 #include "base/instrument.hpp"
 
@@ -124,17 +125,58 @@ struct Block {
   const Done* done = nullptr;   ///< may be called for none or some of the keys
 };
 
-/// Keys that are sorted as keys of another type: integers under other names than std::int32_t,
-/// std::int64_t and their unsigned ones (long long), and of less than 32 bits.
+/// Keys of less than 32 bits. They are compared, and sorted in copies, as numbers of 32 bits.
 template <class T>
-concept OtherKey = std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8 &&
+concept SmallKey = std::same_as<T, std::int8_t> || std::same_as<T, std::int16_t> ||
+    std::same_as<T, std::uint8_t> || std::same_as<T, std::uint16_t> || std::same_as<T, Half>;
+
+template <class T>
+struct ComparedType {
+  using type = T;
+};
+template <SmallKey T>
+struct ComparedType<T> {
+  using type = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
+};
+template <>
+struct ComparedType<Half> {
+  using type = float;
+};
+/// The type in which keys of type T are compared.
+template <class T>
+using ComparedAs = typename ComparedType<T>::type;
+
+[[nodiscard]] constexpr auto widened(auto key) {
+  return static_cast<ComparedAs<decltype(key)>>(key);
+}
+/// Returns the key of that value; a half keeps the bits of NaN, which conversions make quiet.
+template <class T>
+[[nodiscard]] constexpr T narrowed(ComparedAs<T> key) {
+  if constexpr (std::same_as<T, Half>) {
+    if (key != key) {
+      const auto word = std::bit_cast<std::uint32_t>(key);
+      Half half{0.0F};
+      half.bits = static_cast<std::uint16_t>((word >> 16 & 0x8000U) | (word >> 13 & 0x7fffU));
+      return half;
+    }
+  }
+  return static_cast<T>(key);
+}
+
+/// Integers under other names than std::int8_t .. std::uint64_t: char, long long.
+template <class T>
+concept OtherKey = std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8 && !SmallKey<T> &&
                    !std::same_as<T, std::int32_t> && !std::same_as<T, std::int64_t> &&
                    !std::same_as<T, std::uint32_t> && !std::same_as<T, std::uint64_t>;
-/// The type of such keys in the sort.
+template <class Signed, class Unsigned, class T>
+using LikeSigned = std::conditional_t<std::is_signed_v<T>, Signed, Unsigned>;
+/// The integer of the same size and sign as which such keys are sorted.
 template <OtherKey T>
-using SortedAs =
-    std::conditional_t<sizeof(T) == 8,
-                       std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
-                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;
+using SortedAs = std::conditional_t<
+    sizeof(T) == 8, LikeSigned<std::int64_t, std::uint64_t, T>,
+    std::conditional_t<
+        sizeof(T) == 4, LikeSigned<std::int32_t, std::uint32_t, T>,
+        std::conditional_t<sizeof(T) == 2, LikeSigned<std::int16_t, std::uint16_t, T>,
+                           LikeSigned<std::int8_t, std::uint8_t, T>>>>;
 
 }  // namespace tessera::inline v1::sort

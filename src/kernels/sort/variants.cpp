@@ -69,17 +69,48 @@ Block<Bits<T>> block_of(std::span<T> keys, Order order) {
           .map = key_map<T>(order)};
 }
 
+constexpr index_t copy_grain = 1 << 16;  // keys that a task copies
+
+/// Copies keys[0:n] to 32 bits, and back, on the threads of the enclosing parallel region.
+template <SmallKey T>
+void widen(std::span<const T> keys, ComparedAs<T>* wide) {
+  const auto n = static_cast<index_t>(keys.size());
+  machine::parallel_for(0, n, copy_grain, [&](index_t begin, index_t end) {
+    for (index_t i = begin; i < end; ++i) wide[i] = widened(keys[static_cast<std::size_t>(i)]);
+  });
+}
+template <SmallKey T>
+void narrow(const ComparedAs<T>* wide, std::span<T> keys) {
+  const auto n = static_cast<index_t>(keys.size());
+  machine::parallel_for(0, n, copy_grain, [&](index_t begin, index_t end) {
+    for (index_t i = begin; i < end; ++i) keys[static_cast<std::size_t>(i)] = narrowed<T>(wide[i]);
+  });
+}
+
+template <SmallKey T>
+void sort_small(std::string_view variant, std::span<T> keys, Order order, const Tuning& tuning) {
+  const auto n = static_cast<index_t>(keys.size());
+  machine::Buffer<ComparedAs<T>> wide(n), scratch(n);
+  widen(std::span<const T>(keys), wide.data());
+  sort_keys(variant, wide.span(), scratch.span(), order, tuning);
+  narrow(wide.data(), keys);
+}
+
 }  // namespace
 
 template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch, Order order,
                const Tuning& tuning, const Done& done) {
   TESSERA_EXPECTS(keys.size() == scratch.size());
-  auto block = block_of(keys, order);
-  block.scratch = reinterpret_cast<Bits<T>*>(scratch.data());
-  block.device_memory = tuning.device_memory;
-  block.done = done ? &done : nullptr;
-  run(variant, block);
+  if constexpr (SmallKey<T>) {
+    sort_small(variant, keys, order, tuning);
+  } else {
+    auto block = block_of(keys, order);
+    block.scratch = reinterpret_cast<Bits<T>*>(scratch.data());
+    block.device_memory = tuning.device_memory;
+    block.done = done ? &done : nullptr;
+    run(variant, block);
+  }
 }
 
 template <class T>
@@ -91,16 +122,22 @@ bool sort_ordered(std::span<T> keys, int threads, Order order, const Done& done)
 
 template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, int threads, Order order) {
-  if (variant == "auto" && sort_ordered(keys, threads, order)) return;
-  machine::parallel(threads, [&] {
-    machine::Buffer<T> scratch(static_cast<index_t>(keys.size()));
-    sort_keys(variant, keys, scratch.span(), order);
-  });
+  if constexpr (SmallKey<T>) {
+    machine::parallel(threads, [&] { sort_small(variant, keys, order, {}); });
+  } else {
+    if (variant == "auto" && sort_ordered(keys, threads, order)) return;
+    machine::parallel(threads, [&] {
+      machine::Buffer<T> scratch(static_cast<index_t>(keys.size()));
+      sort_keys(variant, keys, scratch.span(), order);
+    });
+  }
 }
 
 template <class T>
 index_t workspace_bytes(index_t n, int threads) {
-  return n * index_t{sizeof(T)} + automatic_workspace<Bits<T>>(n, threads);
+  using Wide = ComparedAs<T>;
+  const index_t copies = SmallKey<T> ? 2 : 1;
+  return copies * n * index_t{sizeof(Wide)} + automatic_workspace<Bits<Wide>>(n, threads);
 }
 
 void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch,
@@ -134,5 +171,17 @@ TESSERA_SORT_INSTANTIATE_KEYS(std::uint32_t);
 TESSERA_SORT_INSTANTIATE_KEYS(std::uint64_t);
 TESSERA_SORT_INSTANTIATE_KEYS(float);
 TESSERA_SORT_INSTANTIATE_KEYS(double);
+#undef TESSERA_SORT_INSTANTIATE_KEYS
+
+#define TESSERA_SORT_INSTANTIATE_SMALL(T)                                                     \
+  template void sort_keys(std::string_view, std::span<T>, std::span<T>, Order, const Tuning&, \
+                          const Done&);                                                       \
+  template void sort_keys(std::string_view, std::span<T>, int, Order);                        \
+  template index_t workspace_bytes<T>(index_t, int)
+TESSERA_SORT_INSTANTIATE_SMALL(std::int8_t);
+TESSERA_SORT_INSTANTIATE_SMALL(std::int16_t);
+TESSERA_SORT_INSTANTIATE_SMALL(std::uint8_t);
+TESSERA_SORT_INSTANTIATE_SMALL(std::uint16_t);
+TESSERA_SORT_INSTANTIATE_SMALL(Half);
 
 }  // namespace tessera::inline v1::sort

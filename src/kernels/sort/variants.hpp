@@ -1,7 +1,6 @@
 #pragma once
 // The table of sorts, and the entry point: sort_keys maps a key type to bits and calls a row.
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -9,7 +8,6 @@
 #include "kernels/sort/key.hpp"
 #include "kernels/sort/survey.hpp"
 #include "kernels/variant.hpp"
-#include "machine/buffer.hpp"
 
 namespace tessera::inline v1::sort {
 
@@ -61,8 +59,8 @@ struct Tuning {
 /// scratch[0:n] is overwritten and overlaps nothing. Calls `done` for some of the keys once they
 /// are final. Runs on the threads of the enclosing parallel region; device kernels must be called
 /// outside of any, and use default_threads(). Inputs larger than the device's memory are sorted in
-/// runs. Throws Error(usage) for an unknown name and for keys that exceed the range of a counting
-/// sort.
+/// runs. Keys of less than 32 bits are sorted in a copy in 32 bits, without calls of `done`. Throws
+/// Error(usage) for an unknown name and for keys that exceed the range of a counting sort.
 template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch,
                Order order = Order::ascending, const Tuning& tuning = {}, const Done& done = {});
@@ -73,40 +71,19 @@ template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, int threads,
                Order order = Order::ascending);
 
-/// Calls `sort` for keys under other names as keys of SortedAs: those of less than 32 bits in a
-/// copy.
-template <OtherKey T, class Sort>
-void sort_as_others(std::span<T> keys, const Sort& sort) {
-  using Key = SortedAs<T>;
-  if constexpr (sizeof(T) == sizeof(Key)) {
-    sort(std::span(reinterpret_cast<Key*>(keys.data()), keys.size()));
-  } else {
-    machine::Buffer<Key> copy(static_cast<index_t>(keys.size()));
-    std::copy(keys.begin(), keys.end(), copy.data());
-    sort(copy.span());
-    std::transform(copy.data(), copy.data() + copy.size(), keys.begin(),
-                   [](Key key) { return static_cast<T>(key); });
-  }
-}
-/// As the functions above. `done` is not called.
+/// As the functions above, for keys under other names.
 template <OtherKey T>
 void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch,
-               Order order = Order::ascending, const Tuning& tuning = {}, const Done& = {}) {
+               Order order = Order::ascending, const Tuning& tuning = {}, const Done& done = {}) {
   using Key = SortedAs<T>;
-  sort_as_others(keys, [&](std::span<Key> same) {
-    if constexpr (sizeof(T) == sizeof(Key)) {
-      const std::span<Key> spare(reinterpret_cast<Key*>(scratch.data()), scratch.size());
-      sort_keys(variant, same, spare, order, tuning);
-    } else {
-      machine::Buffer<Key> spare(static_cast<index_t>(same.size()));
-      sort_keys(variant, same, spare.span(), order, tuning);
-    }
-  });
+  sort_keys(variant, std::span(reinterpret_cast<Key*>(keys.data()), keys.size()),
+            std::span(reinterpret_cast<Key*>(scratch.data()), scratch.size()), order, tuning, done);
 }
 template <OtherKey T>
 void sort_keys(std::string_view variant, std::span<T> keys, int threads,
                Order order = Order::ascending) {
-  sort_as_others(keys, [&](auto same) { sort_keys(variant, same, threads, order); });
+  sort_keys(variant, std::span(reinterpret_cast<SortedAs<T>*>(keys.data()), keys.size()), threads,
+            order);
 }
 
 /// Returns the bytes of a machine::Workspace from which that function allocates all for n keys, by

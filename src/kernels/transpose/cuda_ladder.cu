@@ -59,11 +59,24 @@ __device__ Place place_of(const Cell& cell) {
   return moves_tile(step) ? Place{i, j, j, i} : Place{i, j, i, j};
 }
 
-/// Returns whether a tile has all its records, in a and in b.
+/// The records of a tile that the matrices have: its rows and columns in a, those of its place in
+/// b.
+struct Held {
+  int rows, cols, to_rows, to_cols;
+  __device__ bool everything() const {
+    return rows == edge && cols == edge && to_rows == edge && to_cols == edge;
+  }
+};
+
+/// Returns how many of edge indices from first are less than end.
+__device__ inline int held(index_t first, index_t end) {
+  const index_t rest = end - first;
+  return rest < edge ? static_cast<int>(rest) : edge;
+}
 template <class T>
-__device__ bool is_whole(const Task<T>& task, const Place& at) {
-  return at.i + edge <= task.a.rows && at.j + edge <= task.a.cols &&
-         at.to_i + edge <= task.b.rows && at.to_j + edge <= task.b.cols;
+__device__ Held held_of(const Task<T>& task, const Place& at) {
+  return {held(at.i, task.a.rows), held(at.j, task.a.cols), held(at.to_i, task.b.rows),
+          held(at.to_j, task.b.cols)};
 }
 
 constexpr int each =
@@ -71,10 +84,11 @@ constexpr int each =
 
 /// Moves one thread's records of a tile without shared memory. whole: nothing is checked.
 template <Step step, bool whole, class T>
-__device__ void move_directly(const Task<T>& task, const Place& at) {
-  const index_t i = at.i + threadIdx.y, j = at.j + threadIdx.x;
+__device__ void move_directly(const Task<T>& task, const Place& at, const Held& held) {
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+  const index_t i = at.i + y, j = at.j + x;
   const auto is_inside = [&](int k) {
-    return whole || (i + k * rows_at_once < task.a.rows && j < task.a.cols);
+    return whole || (y + k * rows_at_once < held.rows && x < held.cols);
   };
   const T* const from = &task.a(i, j);
   T record[each];
@@ -91,14 +105,13 @@ __device__ void move_directly(const Task<T>& task, const Place& at) {
 /// Moves a tile through shared memory (row, column of a), which is read transposed unless only the
 /// tile's position changes. whole: nothing is checked.
 template <Step step, bool whole, class T>
-__device__ void move_through(const Task<T>& task, const Place& at,
+__device__ void move_through(const Task<T>& task, const Place& at, const Held& held,
                              T (&tile)[edge][pitch_of(step)]) {
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-  const index_t rows = task.a.rows, cols = task.a.cols;
   const T* const from = &task.a(at.i + y, at.j + x);
 #pragma unroll
   for (int k = 0; k < edge; k += rows_at_once)
-    if (whole || (at.i + y + k < rows && at.j + x < cols)) tile[y + k][x] = from[k * task.a.ld];
+    if (whole || (y + k < held.rows && x < held.cols)) tile[y + k][x] = from[k * task.a.ld];
   __syncthreads();
   T record[each];
 #pragma unroll
@@ -110,8 +123,7 @@ __device__ void move_through(const Task<T>& task, const Place& at,
     const int row = y + k * rows_at_once;
     // the record's row and column in the tile
     const int s = turns_inside(step) ? x : row, f = turns_inside(step) ? row : x;
-    if (whole || (at.to_i + row < task.b.rows && at.to_j + x < task.b.cols && at.i + s < rows &&
-                  at.j + f < cols))
+    if (whole || (row < held.to_rows && x < held.to_cols && s < held.rows && f < held.cols))
       to[k * rows_at_once * task.b.ld] = record[k];
   }
   __syncthreads();  // before the next repetition
@@ -130,18 +142,19 @@ __global__ void __launch_bounds__(edge* rows_at_once, blocks_held<T>) ladder_ste
     const Place at =
         place_of<step>(step == Step::diagonal ? diagonal_order(number, task.down, task.right)
                                               : row_order(number, task.right));
+    const Held held = held_of(task, at);
     if constexpr (is_direct(step)) {
-      if (is_whole(task, at)) {
-        move_directly<step, true>(task, at);
+      if (held.everything()) {
+        move_directly<step, true>(task, at, held);
       } else {
-        move_directly<step, false>(task, at);
+        move_directly<step, false>(task, at, held);
       }
     } else {
       __shared__ T tile[edge][pitch_of(step)];
-      if (is_whole(task, at)) {
-        move_through<step, true>(task, at, tile);
+      if (held.everything()) {
+        move_through<step, true>(task, at, held, tile);
       } else {
-        move_through<step, false>(task, at, tile);
+        move_through<step, false>(task, at, held, tile);
       }
     }
     number += task.stride;

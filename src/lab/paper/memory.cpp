@@ -148,8 +148,9 @@ void add_lanes(Warp& warp, Register<DeviceWord>& value) {
   }
 }
 
-/// Leaves the sum of the block in its first thread.
+/// Leaves the sum of a block of as many warps as it has values in its first thread.
 void add_by_shuffles(Block& block, std::vector<Register<DeviceWord>>& value) {
+  const auto warps = static_cast<index_t>(value.size());
   Array<DeviceWord> sums = block.shared<DeviceWord>("sums", lanes);
   block.phase([&](Warp& warp) {
     Register<DeviceWord>& mine = value[warp.number()];
@@ -164,7 +165,7 @@ void add_by_shuffles(Block& block, std::vector<Register<DeviceWord>>& value) {
   block.phase([&](Warp& warp) {
     if (warp.number() != 0) return;
     Register<DeviceWord> mine;
-    warp.where([](const Thread& t) { return t.lane < threads / lanes; },
+    warp.where([&](const Thread& t) { return t.lane < warps; },
                [&] { mine = warp.load(sums, [](const Thread& t) { return t.lane; }); });
     add_lanes(warp, mine);
     value.front() = mine;
@@ -239,13 +240,56 @@ void reduce(Meter& meter, Request& r) {
   require_right(in->values.front() == memory::sum_of_words(n), r.problem.kernel);
 }
 
-/// Calls count(warp, vector) on the vectors of a block, in steps of the whole grid.
-void each_vector(Warp& warp, const Array<Vector>& from, index_t grid, const auto& count) {
+/// A launch whose threads walk along the vectors in steps of the whole grid.
+struct Grid {
+  index_t blocks, threads;
+};
+
+/// Returns the grid with a block for every of_threads vectors, but at most at_most blocks a
+/// multiprocessor.
+Grid grid_of(const Array<Vector>& from, const Request& r, index_t at_most, index_t of_threads) {
   const auto all = static_cast<index_t>(from.values.size());
-  for (index_t first = 0; first < all; first += grid * threads) {
-    const auto at = [&](const Thread& t) { return first + t.block * threads + t.number; };
+  return {std::clamp<index_t>(ceil_div(all, of_threads), 1, at_most * r.multiprocessors),
+          of_threads};
+}
+
+/// Calls count(vector) for the vectors of a warp.
+void each_vector(Warp& warp, const Array<Vector>& from, const Grid& grid, const auto& count) {
+  const auto all = static_cast<index_t>(from.values.size());
+  for (index_t first = 0; first < all; first += grid.blocks * grid.threads) {
+    const auto at = [&](const Thread& t) { return first + t.block * grid.threads + t.number; };
     warp.where([&](const Thread& t) { return at(t) < all; }, [&] { count(warp.load(from, at)); });
   }
+}
+
+/// Adds up many vectors in a thread, the sums of a block by shuffles and those of the grid by
+/// atomics.
+void reduce_streamed(Meter& meter, Request& r) {
+  const Array<Vector> from = global_array(meter, "from", vectors(r.problem.n));
+  Array<DeviceWord> result = global_array(meter, "result", filled(1, 0));
+  const Grid grid = grid_of(from, r, 4, 512);
+  launch(meter, grid.blocks, grid.threads, [&](Block& block) {
+    auto value = block.registers<DeviceWord>();
+    block.phase([&](Warp& warp) {
+      Register<DeviceWord>& mine = value[warp.number()];
+      each_vector(warp, from, grid, [&](const auto& x) {
+        warp.each([&](const Thread& t) {
+          for (const DeviceWord word : x[t].at) mine[t] += word;
+        });
+        warp.operations(4);
+      });
+    });
+    add_by_shuffles(block, value);
+    block.phase([&](Warp& warp) {
+      warp.where([](const Thread& t) { return t.number == 0; },
+                 [&] {
+                   warp.add(
+                       result, [](const Thread&) { return 0; },
+                       [&](const Thread& t) { return value[warp.number()][t]; });
+                 });
+    });
+  });
+  require_right(result.values.front() == memory::sum_of_words(r.problem.n), r.problem.kernel);
 }
 
 /// Adds one to the bin of each word.
@@ -260,19 +304,17 @@ void count_words(Warp& warp, const Register<Vector>& x, Array<DeviceWord>& count
 
 /// Runs kernel(block, from, counts, grid) as the histogram's launch does.
 void histogram(Meter& meter, const Request& r, const auto& kernel) {
-  constexpr index_t blocks_a_multiprocessor = 8;
   const Array<Vector> from = global_array(meter, "from", vectors(r.problem.n));
   Array<DeviceWord> counts = global_array(meter, "counts", filled(r.walk.bins, 0));
-  const index_t most = blocks_a_multiprocessor * r.multiprocessors;
-  const index_t blocks =
-      std::clamp<index_t>(ceil_div(static_cast<index_t>(from.values.size()), threads), 1, most);
-  launch(meter, blocks, threads, [&](Block& block) { kernel(block, from, counts, blocks); });
+  const Grid grid = grid_of(from, r, 8, threads);
+  launch(meter, grid.blocks, grid.threads,
+         [&](Block& block) { kernel(block, from, counts, grid); });
   require_right(memory::wrong_counts(counts.values.data(), r.walk.bins, r.problem.n) == 0,
                 r.problem.kernel);
 }
 
 void histogram_global(Meter& meter, Request& r) {
-  histogram(meter, r, [&](Block& block, const auto& from, auto& counts, index_t grid) {
+  histogram(meter, r, [&](Block& block, const auto& from, auto& counts, const Grid& grid) {
     block.phase([&](Warp& warp) {
       each_vector(warp, from, grid,
                   [&](const auto& x) { count_words(warp, x, counts, r.walk.bins); });
@@ -282,7 +324,7 @@ void histogram_global(Meter& meter, Request& r) {
 
 void histogram_shared(Meter& meter, Request& r) {
   const index_t bins = r.walk.bins;
-  histogram(meter, r, [&](Block& block, const auto& from, auto& counts, index_t grid) {
+  histogram(meter, r, [&](Block& block, const auto& from, auto& counts, const Grid& grid) {
     Array<DeviceWord> mine = block.shared<DeviceWord>("bins", bins);
     const auto each_bin = [&](Warp& warp, const auto& body) {
       for (index_t first = 0; first < bins; first += threads) {
@@ -319,6 +361,7 @@ std::vector<PaperKernel> memory_kernels() {
           {"memory", "cuda_reduce_sequential", 12, 12, reduce<ReduceStep::sequential>},
           {"memory", "cuda_reduce_first_add", 12, 12, reduce<ReduceStep::first_add>},
           {"memory", "cuda_reduce_shuffle", 20, 20, reduce<ReduceStep::shuffle>},
+          {"memory", "cuda_reduce", 32, 32, reduce_streamed},
           {"memory", "cuda_histogram_global", 24, 24, histogram_global},
           {"memory", "cuda_histogram_shared", 16, 16, histogram_shared}};
 }

@@ -20,30 +20,46 @@ using stencil::Place;
 using stencil::Stencil;
 using stencil::Tap;
 
-/// v = a step of u, in the device's layout: ghosts around, rows padded.
+/// v = a step of u, in the device's layout: ghosts around, rows padded. The boundary is the
+/// default one, clamp.
 template <class T>
 struct Sweep {
   Sweep(Meter& meter, const TracedProblem& p)
       : shape(stencil::named_stencil(p.stencil, 2)),
         wide(p.n),
         high(p.m),
-        layout(layout_of(shape, p)),
+        device(device_of(shape, p)),
+        layout(stencil::device_shape(device.line, sizeof(T))),
         u(global_array(meter, "u", values(layout.count))),
-        v(global_array(meter, "v", std::vector<T>(static_cast<std::size_t>(layout.count)))) {}
-
-  [[nodiscard]] static stencil::DeviceShape layout_of(const Stencil& s, const TracedProblem& p) {
-    stencil::Line line[3];
-    const index_t size[3] = {1, p.m, p.n};
-    for (int d = 0; d < 3; ++d) {
-      line[d].end = line[d].global = size[d];
-      line[d].before = line[d].after = s.radius[d];
+        v(global_array(meter, "v", std::vector<T>(static_cast<std::size_t>(layout.count)))) {
+    if (!loads_taps()) return;
+    for (const Tap& tap : shape.taps) {
+      for (int d = 0; d < 3; ++d) places.values.push_back(tap.offset[d]);
+      weights.values.push_back(static_cast<T>(tap.weight));
     }
-    return stencil::device_shape(line, sizeof(T));
+    places = global_array(meter, "tap places", std::move(places.values));
+    weights = global_array(meter, "tap weights", std::move(weights.values));
+  }
+
+  [[nodiscard]] static stencil::DeviceSweep<T> device_of(const Stencil& s, const TracedProblem& p) {
+    stencil::Sweep<T> sweep{.stencil = s,
+                            .sides = stencil::all_sides({}),
+                            .global = {{1, p.m, p.n}},
+                            .origin = {},
+                            .level = {},
+                            .steps = 1};
+    for (GridView<T>& level : sweep.level) level.extent = sweep.global;
+    return stencil::device_sweep(sweep);
   }
   [[nodiscard]] static std::vector<T> values(index_t count) {
     std::vector<T> all(static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<T>(i % 17);
     return all;
+  }
+  /// Returns whether the kernel is that of any stencil, which loads its taps. Others take weights
+  /// as arguments.
+  [[nodiscard]] bool loads_taps() const {
+    return device.form != stencil::Form::box && (device.star != 1 || device.hollow);
   }
   [[nodiscard]] index_t at(index_t y, index_t x) const {
     return layout.origin + y * layout.stride[1] + x;
@@ -52,42 +68,93 @@ struct Sweep {
     return at(y + tap.offset[1], x + tap.offset[2]);
   }
 
-  /// Throws Error(internal) unless v is right, point by point.
+  /// Throws Error(internal) unless v is right, point by point and ghost by ghost.
   void check(std::string_view kernel) const {
-    for (index_t y = 0; y < high; ++y) {
-      for (index_t x = 0; x < wide; ++x) {
-        double sum = 0, scale = 1;
-        for (const Tap& tap : shape.taps) {
-          const double term = tap.weight * u.values[static_cast<std::size_t>(at(tap, y, x))];
-          sum += term;
-          scale += std::abs(term);
-        }
-        const double error = std::abs(v.values[static_cast<std::size_t>(at(y, x))] - sum);
-        require_right(error <= tolerance * scale, kernel);
+    const Box3 all = device.all();
+    for (index_t y = all.low[1]; y < all.high[1]; ++y) {
+      for (index_t x = all.low[2]; x < all.high[2]; ++x) {
+        const Index3 from = stencil::ghost_of<T>(device.line, {{0, y, x}}).at;
+        const T here = v.values[static_cast<std::size_t>(at(y, x))];
+        if (from != Index3{{0, y, x}})
+          require_right(here == v.values[static_cast<std::size_t>(at(from[1], from[2]))], kernel);
+        else
+          check_point(kernel, y, x, here);
       }
     }
+  }
+  void check_point(std::string_view kernel, index_t y, index_t x, T here) const {
+    double sum = 0, scale = 1;
+    for (const Tap& tap : shape.taps) {
+      const double term = tap.weight * u.values[static_cast<std::size_t>(at(tap, y, x))];
+      sum += term;
+      scale += std::abs(term);
+    }
+    require_right(std::abs(here - sum) <= tolerance * scale, kernel);
   }
 
   static constexpr double tolerance = sizeof(T) == 4 ? 1e-5 : 1e-13;  // of a few dozen terms
   Stencil shape;
   index_t wide, high;
+  stencil::DeviceSweep<T> device;
   stencil::DeviceShape layout;
   Array<T> u, v;
+  Array<index_t> places;  ///< of the taps: z, y, x
+  Array<T> weights;
 };
+
+/// Adds the taps of a point; value(tap): the warp's load of one.
+template <class T, class Value>
+[[nodiscard]] Register<T> sum_of_taps(Warp& warp, const Sweep<T>& s, const Value& value) {
+  Register<T> sum;
+  index_t number = 0;
+  for (const Tap& tap : s.shape.taps) {
+    if (s.loads_taps()) {
+      for (index_t d = 0; d < 3; ++d)
+        (void)warp.load(s.places, [&](const Thread&) { return 3 * number + d; });
+      (void)warp.load(s.weights, [&](const Thread&) { return number; });
+    }
+    const Register<T> u = value(tap);
+    warp.each([&](const Thread& t) { sum[t] += static_cast<T>(tap.weight) * u[t]; });
+    ++number;
+  }
+  warp.operations(2 * static_cast<index_t>(s.shape.taps.size()));
+  return sum;
+}
+
+/// Stores the values of the points place(thread), and in the ghosts that repeat them.
+template <class T, class At>
+void put(Warp& warp, Sweep<T>& s, const Register<T>& value, const At& place) {
+  const auto store = [&](const auto& y, const auto& x) {
+    warp.store(
+        s.v, [&](const Thread& t) { return s.at(y(place(t)), x(place(t))); },
+        [&](const Thread& t) { return value[t]; });
+  };
+  store([](const Place& p) { return p.y; }, [](const Place& p) { return p.x; });
+  const stencil::Line &down = s.device.line[1], &across = s.device.line[2];
+  const auto repeats = [](const stencil::Line& line, index_t k, index_t p) {
+    return k == 0 || (!line.plain(p) && line.repeats(k, p));
+  };
+  for (index_t b = 0; b <= down.before + down.after; ++b) {
+    for (index_t c = b == 0 ? 1 : 0; c <= across.before + across.after; ++c) {
+      warp.where(
+          [&](const Thread& t) {
+            return repeats(down, b, place(t).y) && repeats(across, c, place(t).x);
+          },
+          [&] {
+            store([&](const Place& p) { return down.candidate(b, p.y); },
+                  [&](const Place& p) { return across.candidate(c, p.x); });
+          });
+    }
+  }
+}
 
 /// Computes the point that place(thread) names in every active lane.
 template <class T, class At>
 void compute_point(Warp& warp, Sweep<T>& s, const At& place) {
-  Register<T> sum;
-  for (const Tap& tap : s.shape.taps) {
-    const auto value =
-        warp.load(s.u, [&](const Thread& t) { return s.at(tap, place(t).y, place(t).x); });
-    warp.each([&](const Thread& t) { sum[t] += static_cast<T>(tap.weight) * value[t]; });
-  }
-  warp.operations(2 * static_cast<index_t>(s.shape.taps.size()));
-  warp.store(
-      s.v, [&](const Thread& t) { return s.at(place(t).y, place(t).x); },
-      [&](const Thread& t) { return sum[t]; });
+  const Register<T> sum = sum_of_taps(warp, s, [&](const Tap& tap) {
+    return warp.load(s.u, [&](const Thread& t) { return s.at(tap, place(t).y, place(t).x); });
+  });
+  put(warp, s, sum, place);
 }
 
 /// Blocks of 32 points by block / 32 rows.
@@ -155,25 +222,20 @@ void point_of_tile(Meter& meter, Sweep<T>& s) {
     Array<T> tile = block.shared<T>("tile", row * (tile_y + 2 * ry));
     const Place corner{block.number() % across * tile_x, block.number() / across * tile_y};
     block.phase([&](Warp& warp) { fill_tile(warp, s, tile, corner); });
-    const auto x = [](const Thread& t) { return t.number % tile_x; };
-    const auto y = [](const Thread& t) { return t.number / tile_x; };
+    const auto place = [&](const Thread& t) {
+      return Place{corner.x + t.number % tile_x, corner.y + t.number / tile_x};
+    };
     block.phase([&](Warp& warp) {
-      const auto inside = [&](const Thread& t) {
-        return corner.x + x(t) < s.wide && corner.y + y(t) < s.high;
-      };
-      warp.where(inside, [&] {
-        Register<T> sum;
-        for (const Tap& tap : s.shape.taps) {
-          const auto value = warp.load(tile, [&](const Thread& t) {
-            return (y(t) + ry + tap.offset[1]) * row + x(t) + rx + tap.offset[2];
-          });
-          warp.each([&](const Thread& t) { sum[t] += static_cast<T>(tap.weight) * value[t]; });
-        }
-        warp.operations(2 * static_cast<index_t>(s.shape.taps.size()));
-        warp.store(
-            s.v, [&](const Thread& t) { return s.at(corner.y + y(t), corner.x + x(t)); },
-            [&](const Thread& t) { return sum[t]; });
-      });
+      warp.where([&](const Thread& t) { return place(t).x < s.wide && place(t).y < s.high; },
+                 [&] {
+                   const Register<T> sum = sum_of_taps(warp, s, [&](const Tap& tap) {
+                     return warp.load(tile, [&](const Thread& t) {
+                       return (t.number / tile_x + ry + tap.offset[1]) * row + t.number % tile_x +
+                              rx + tap.offset[2];
+                     });
+                   });
+                   put(warp, s, sum, place);
+                 });
     });
   });
 }

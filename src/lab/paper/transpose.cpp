@@ -187,14 +187,14 @@ void run(Meter& meter, Request& request) {
 }  // namespace
 
 std::vector<PaperKernel> transpose_kernels() {
-  return {{"transpose", "cuda_copy", 32, 32, run<Step::copy>},
+  return {{"transpose", "cuda_copy", 30, 32, run<Step::copy>},
           {"transpose", "cuda_copy_shared", 32, 32, run<Step::copy_shared>},
-          {"transpose", "cuda_naive", 32, 31, run<Step::naive>},
+          {"transpose", "cuda_naive", 32, 29, run<Step::naive>},
           {"transpose", "cuda_coalesced", 32, 32, run<Step::coalesced>},
           {"transpose", "cuda_conflict_free", 32, 32, run<Step::conflict_free>},
           {"transpose", "cuda_fine_grained", 32, 32, run<Step::fine_grained>},
-          {"transpose", "cuda_coarse_grained", 34, 32, run<Step::coarse_grained>},
-          {"transpose", "cuda_diagonal", 32, 32, run<Step::diagonal>}};
+          {"transpose", "cuda_coarse_grained", 32, 32, run<Step::coarse_grained>},
+          {"transpose", "cuda_diagonal", 28, 32, run<Step::diagonal>}};
 }
 
 }  // namespace tessera::inline v1::paper

@@ -12,6 +12,7 @@
 
 #include "allocations.hpp"
 #include "base/half.hpp"
+#include "machine/device.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::dist::stencil {
@@ -106,6 +107,20 @@ class Held {
     });
   }
   [[nodiscard]] const GridView<T>& view() const { return view_; }
+
+  [[nodiscard]] index_t bytes() const { return std::ssize(memory_) * index_t{sizeof(T)}; }
+  /// Copies the memory to a device. Returns the view there.
+  [[nodiscard]] GridView<T> upload(const machine::device::Allocation& to) const {
+    const auto* const from = reinterpret_cast<const std::byte*>(memory_.data());
+    machine::device::upload(row(from), row(to.data()), 1);
+    GridView<T> there = view_;
+    there.data = reinterpret_cast<T*>(to.data()) + (view_.data - memory_.data());
+    return there;
+  }
+  void download(const machine::device::Allocation& from) {
+    machine::device::download(row(from.data()), row(reinterpret_cast<std::byte*>(memory_.data())),
+                              1);
+  }
   /// Returns the number of points that differ from what is expected, the margin included.
   [[nodiscard]] index_t wrong() const {
     index_t count = 0;
@@ -118,6 +133,10 @@ class Held {
 
  private:
   static constexpr index_t margin = 1;
+  template <class Byte>
+  [[nodiscard]] MatrixView<Byte> row(Byte* data) const {
+    return {data, 1, bytes(), bytes()};
+  }
   static bool same(const T& x, const T& y) { return std::memcmp(&x, &y, sizeof(T)) == 0; }
   [[nodiscard]] bool beyond_given(Index3 p) const {
     for (int d = 0; d < 3; ++d) {
@@ -194,20 +213,25 @@ std::string text(const HaloShape& shape) {
 }
 
 template <class T>
-void exchange_at_random(unsigned seed, int cases) {
+void exchange_at_random(unsigned seed, int cases, Space place = Space::host) {
   const Communicator comm = Communicator::world();
   std::mt19937 random(seed);
   for (int k = 0; k < cases; ++k) {
     const HaloShape shape = random_shape(random, comm.size());
     const int threads = 1 + k % 3;
     std::vector<Held<T>> held;
+    std::vector<machine::device::Allocation> there;
     std::vector<GridView<T>> views;
     for (int which = 0; which < 1 + k % 2; ++which) {
       held.emplace_back(shape, comm.rank(), which, k % 3 == 2 ? Memory::columns : Memory::rows);
       views.push_back(held.back().view());
+      if (place == Space::host) continue;
+      there.emplace_back(held.back().bytes(), machine::device::Home::device);
+      views.back() = held.back().upload(there.back());
     }
-    HaloPlan<T> plan(comm, shape, static_cast<index_t>(views.size()), threads);
+    HaloPlan<T> plan(comm, shape, static_cast<index_t>(views.size()), threads, place);
     plan.execute(views);
+    for (std::size_t which = 0; which < there.size(); ++which) held[which].download(there[which]);
     index_t wrong = 0;
     for (const Held<T>& each : held) wrong += each.wrong();
     ASSERT_EQ(comm.sum(wrong), 0) << k << ": " << text(shape);  // on all ranks
@@ -228,6 +252,14 @@ TEST(HaloExchange, FillsAllLayersOfRandomShapes) {
 #ifdef __FLT16_MANT_DIG__
   exchange_at_random<_Float16>(11, 60);
 #endif
+}
+
+/// Where there is no GPU, or the build has none, the memory of the host is that of a device.
+TEST(HaloExchange, FillsAllLayersOnADevice) {
+  exchange_at_random<double>(1, 200, Space::device);
+  exchange_at_random<short>(2, 60, Space::device);
+  exchange_at_random<Half>(3, 60, Space::device);
+  exchange_at_random<Complex<double>>(4, 60, Space::device);
 }
 
 /// Points of one byte in a ring of ranks, and a constant that they do not hold.
