@@ -93,7 +93,8 @@ enum tessera_type {
   TESSERA_I16 = 10,
   TESSERA_U8 = 11,
   TESSERA_U16 = 12,
-  TESSERA_F16 = 13, /* binary16 of IEEE 754: keys, files and moves */
+  TESSERA_F16 = 13,  /* binary16 of IEEE 754, computed with in f32 */
+  TESSERA_BF16 = 14, /* bfloat16, the same; not of keys and files */
   TESSERA_OPAQUE = 1024
 };
 /* The type of opaque elements of 1 to 64 bytes, for functions that only move elements. */
@@ -108,9 +109,10 @@ enum tessera_direction { TESSERA_ASCENDING = 0, TESSERA_DESCENDING = 1 };
 /* --- One process --------------------------------------------------------------------------- */
 
 /* Computes c[0:m, 0:n] = alpha * op(a)[0:m, 0:k] * op(b)[0:k, 0:n] + beta * c[0:m, 0:n]. Types:
- * f32, f64, c64, c128, also of alpha (NULL: 1) and beta (NULL: 0). With beta 0, c is not read. The
- * bits of c do not depend on the number of threads. Options: threads, kernel (`tessera list
- * matmul`), gpu. */
+ * f32, f64, c64, c128, also of alpha (NULL: 1) and beta (NULL: 0); f16 and bf16, with alpha and
+ * beta in f32: sums are in f32, and c is rounded once. With beta 0, c is not read. The bits of c do
+ * not depend on the number of threads. Options: threads, kernel (`tessera list matmul`;
+ * cache_oblivious for f16 and bf16), gpu (not f16, bf16). */
 int tessera_matmul(int order, int type, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
                    const void* alpha, const void* a, int64_t lda, const void* b, int64_t ldb,
                    const void* beta, void* c, int64_t ldc, const char* options);
@@ -153,7 +155,8 @@ typedef struct tessera_stencil_s {
 
 /* Replaces the field u by itself after `steps` steps: u[i] = sum of weight * u[i + offset]. extents
  * and strides (in elements; NULL: contiguous, last dimension fastest) have stencil->dims values,
- * slowest first. Types: f32, f64. Options: threads. */
+ * slowest first. Types: f32, f64; f16 and bf16, computed in f32 and rounded once a step. Options:
+ * threads. */
 int tessera_advance(const tessera_stencil* stencil, int type, const int64_t* extents, void* u,
                     const int64_t* strides, int64_t steps, const char* options);
 
@@ -322,9 +325,10 @@ int tessera_dist_unique(tessera_context context, int type, int direction, int64_
 typedef struct tessera_field_s* tessera_field;
 
 /* Makes a field of zeros, cut into one box per rank, which `stencil` advances; a rank may have an
- * empty box. extents: slowest first. Types: f32, f64. Collective. Options: threads, kernel,
- * steps=N (of a call of tessera_field_advance for which the cut is the fastest; 100), halo_steps=N
- * (between two exchanges; 0: the fastest), overlap=yes (computes while messages are in flight). */
+ * empty box. extents: slowest first. Types: as tessera_advance. Collective. Options: threads,
+ * kernel, steps=N (of a call of tessera_field_advance for which the cut is the fastest; 100),
+ * halo_steps=N (between two exchanges; 0: the fastest), overlap=yes (computes while messages are in
+ * flight). */
 int tessera_field_create(tessera_context context, const tessera_stencil* stencil, int type,
                          const int64_t* extents, const char* options, tessera_field* field);
 /* Sets low and high to this rank's box [low, high), in indices of the whole field. Local. */

@@ -120,7 +120,7 @@ void multiply_on_gpu(const py::array& a, const py::array& b, const py::array& ou
   call_on_gpu([&](matmul::DeviceStream stream) { kernel(g, {}, stream); });
 }
 
-/// A dtype of the kernels, with its functions.
+/// A dtype of the kernels, with its functions. on_gpu: nullptr if GPUs have none.
 struct Element {
   char kind;
   py::ssize_t bytes;
@@ -128,6 +128,7 @@ struct Element {
   void (*on_gpu)(const py::array&, const py::array&, const py::array&);
 };
 constexpr Element elements[] = {
+    {'f', 2, multiply<Half>, nullptr},
     {'f', 4, multiply<float>, multiply_on_gpu<float>},
     {'f', 8, multiply<double>, multiply_on_gpu<double>},
     {'c', 8, multiply<Complex<float>>, multiply_on_gpu<Complex<float>>},
@@ -147,7 +148,7 @@ const Element& unify(py::array& a, py::array& b, Place place) {
   b = plain(b, "b", place);
   const Element* const found = element_of(a.dtype());
   const bool equal = found != nullptr && found == element_of(b.dtype());
-  if (place == Place::gpu && !equal) {
+  if (place == Place::gpu && (!equal || found->on_gpu == nullptr)) {
     throw py::type_error(fmt::format(
         "a has dtype {} and b {}: must both be float32, float64, complex64 or complex128 on a GPU",
         text(a.dtype()), text(b.dtype())));
@@ -158,8 +159,8 @@ const Element& unify(py::array& a, py::array& b, Place place) {
   const Element* const wider = element_of(common);
   if (wider == nullptr) {
     throw py::type_error(fmt::format(
-        "a has dtype {} and b {}: their common dtype must be float32, float64, complex64 or "
-        "complex128",
+        "a has dtype {} and b {}: their common dtype must be float16, float32, float64, complex64 "
+        "or complex128",
         text(a.dtype()), text(b.dtype())));
   }
   a = numpy.attr("asarray")(a, common);

@@ -68,10 +68,10 @@ py::array stencil(const py::array& u, const py::object& steps, const std::string
   const index_t count = integer_of(steps, "steps", 0, index_t{1} << 40);
   if (u.ndim() < 1 || u.ndim() > 3)
     throw py::value_error(fmt::format("u has {} dimensions: must have 1 to 3", u.ndim()));
-  const bool wide = u.itemsize() == 8;
-  if (u.dtype().kind() != 'f' || (!wide && u.itemsize() != 4)) {
+  const py::ssize_t bytes = u.itemsize();
+  if (u.dtype().kind() != 'f' || (bytes != 2 && bytes != 4 && bytes != 8)) {
     throw py::type_error(
-        fmt::format("u has dtype {}: must be float32 or float64", text(u.dtype())));
+        fmt::format("u has dtype {}: must be float16, float32 or float64", text(u.dtype())));
   }
   const py::array from = native(u);
   py::array to = result(out, from.dtype(), shape_of(u));
@@ -88,10 +88,13 @@ py::array stencil(const py::array& u, const py::object& steps, const std::string
                                   .to = bytes_of(to),
                                   .to_stride = three(std::as_const(to).strides(), dims, 0)};
   const py::gil_scoped_release release;
-  if (wide)
-    stencil::advance<double>(march);
-  else
+  if (bytes == 2) {
+    stencil::advance<Half>(march);
+  } else if (bytes == 4) {
     stencil::advance<float>(march);
+  } else {
+    stencil::advance<double>(march);
+  }
   return to;
 }
 

@@ -49,6 +49,12 @@ sort::Order direction_of(int direction) {
   return direction == TESSERA_ASCENDING ? sort::Order::ascending : sort::Order::descending;
 }
 
+std::string type_text(int type) {
+  return type == TESSERA_F16    ? "TESSERA_F16"
+         : type == TESSERA_BF16 ? "TESSERA_BF16"
+                                : std::to_string(type);
+}
+
 Element key_element(int type, const char* argument) {
   switch (type) {
     case TESSERA_F32:
@@ -67,7 +73,8 @@ Element key_element(int type, const char* argument) {
       break;
   }
   throw Error::of_argument(
-      argument, fmt::format("is {}: must be TESSERA_F16, F32, F64, I8 to I64 or U8 to U64", type));
+      argument,
+      fmt::format("is {}: must be TESSERA_F16, F32, F64, I8 to I64 or U8 to U64", type_text(type)));
 }
 
 void expect_key(int type, const char* argument) {
@@ -77,12 +84,13 @@ void expect_key(int type, const char* argument) {
 std::string_view type_name(int type) {
   const NumberType* const number = find_number(type);
   expect(number != nullptr, "type", "is {}: must be a type of numbers, TESSERA_F32 to TESSERA_F16",
-         type);
+         type_text(type));
   return number->name;
 }
 
 index_t bytes_of(int type) {
   if (const NumberType* const number = find_number(type)) return number->bytes;
+  if (type == TESSERA_BF16) return 2;
   const index_t size = type - TESSERA_OPAQUE;
   expect(size >= 0, "type", "is {}: must be a type of numbers or TESSERA_RECORD(bytes)", type);
   expect(size >= 1 && size <= transpose::max_record_bytes, "type",

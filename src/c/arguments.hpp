@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/bfloat16.hpp"
 #include "base/element.hpp"
 #include "base/view.hpp"
 #include "c/status.hpp"
@@ -18,16 +19,38 @@ enum class Storage { rows, columns };
 [[nodiscard]] matmul::Op op_of(int op, const char* argument);
 [[nodiscard]] sort::Order direction_of(int direction);
 
+/// Returns the name of a type, or its number.
+[[nodiscard]] std::string type_text(int type);
+
 /// Calls f(Type<T>{}) for f32, f64, c64 and c128; throws Error(usage) naming `type` for others.
 template <class F>
-decltype(auto) dispatch_number(int type, F&& f) {
+decltype(auto) dispatch_number(int type, F&& f, const char* others = "") {
   expect(type == TESSERA_F32 || type == TESSERA_F64 || type == TESSERA_C64 || type == TESSERA_C128,
-         "type", "is {}: must be TESSERA_F32, F64, C64 or C128", type);
+         "type", "is {}: must be TESSERA_F32, F64{}, C64 or C128", type_text(type), others);
   return dispatch_field(type == TESSERA_F32   ? Element::f32
                         : type == TESSERA_F64 ? Element::f64
                         : type == TESSERA_C64 ? Element::c64
                                               : Element::c128,
                         std::forward<F>(f));
+}
+
+/// As above, also for f16 and bf16.
+template <class F>
+decltype(auto) dispatch_factor(int type, F&& f) {
+  if (type == TESSERA_F16) return f(Type<Half>{});
+  if (type == TESSERA_BF16) return f(Type<BFloat16>{});
+  return dispatch_number(type, std::forward<F>(f), ", F16, BF16");
+}
+
+/// Calls f(Type<T>{}) for the types of fields: f32, f64, f16 and bf16; throws Error(usage) naming
+/// `type` for others.
+template <class F>
+decltype(auto) dispatch_point(int type, F&& f) {
+  if (type == TESSERA_F16) return f(Type<Half>{});
+  if (type == TESSERA_BF16) return f(Type<BFloat16>{});
+  expect(type == TESSERA_F32 || type == TESSERA_F64, "type",
+         "is {}: must be TESSERA_F32, F64, F16 or BF16", type);
+  return dispatch_floating(type == TESSERA_F32 ? Element::f32 : Element::f64, std::forward<F>(f));
 }
 
 /// Returns the element of keys of 32 or 64 bits; throws Error(usage) naming `argument` for types
@@ -100,7 +123,7 @@ template <class T>
   return {static_cast<T*>(data), shape.outer(), shape.inner(), ld};
 }
 
-/// The factors of products in a call, of the element type; null: 1 and 0.
+/// The factors of products in a call, of type Factor<T> for elements T; null: 1 and 0.
 struct Factors {
   const void *alpha, *beta;
 };

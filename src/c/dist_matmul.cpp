@@ -61,12 +61,12 @@ void multiply_parts(const Context& context, const Operand& a, const Operand& b,
   mpi::Phases unused;
   products::multiply(
       context.comm,
-      products::LaidOutProduct<T>{.alpha = factor_of<T>(factors.alpha, 1),
+      products::LaidOutProduct<T>{.alpha = factor_of<Factor<T>>(factors.alpha, 1),
                                   .a = laid_out(a.home, static_cast<const T*>(a.data)),
                                   .op_a = a.op,
                                   .b = laid_out(b.home, static_cast<const T*>(b.data)),
                                   .op_b = b.op,
-                                  .beta = factor_of<T>(factors.beta, 0),
+                                  .beta = factor_of<Factor<T>>(factors.beta, 0),
                                   .c = laid_out(c, static_cast<T*>(into))},
       method, unused);
 }
@@ -74,12 +74,12 @@ void multiply_parts(const Context& context, const Operand& a, const Operand& b,
 template <class T>
 void multiply(const Context& context, const Operand& a, const Operand& b, const Factors& factors,
               const Home& c, void* into, const products::Method& method) {
-  const T beta = factor_of<T>(factors.beta, 0);
+  const Factor<T> beta = factor_of<Factor<T>>(factors.beta, 0);
   const auto left = matrix_of<T>(context, a.home, a.data, true);
   const auto right = matrix_of<T>(context, b.home, b.data, true);
-  auto result = matrix_of<T>(context, c, into, !(beta == T{0}));
+  auto result = matrix_of<T>(context, c, into, !(beta == Factor<T>{0}));
   products::multiply(context.comm,
-                     products::Product<T>{.alpha = factor_of<T>(factors.alpha, 1),
+                     products::Product<T>{.alpha = factor_of<Factor<T>>(factors.alpha, 1),
                                           .a = left,
                                           .op_a = a.op,
                                           .b = right,
@@ -115,7 +115,7 @@ int tessera_dist_matmul(tessera_context context, int order, int type, int op_a, 
       right.home = home_of(*on, "b", storage, layout_b, ldb);
       result = home_of(*on, "c", storage, layout_c, ldc);
       expect_product(left, right, result);
-      dispatch_number(type, [&](auto t) {
+      dispatch_factor(type, [&](auto t) {
         constexpr auto size = static_cast<index_t>(sizeof(typename decltype(t)::type));
         c::expect_memory(result, c, size);
         for (const Operand* x : {&left, &right}) {
@@ -132,7 +132,7 @@ int tessera_dist_matmul(tessera_context context, int order, int type, int op_a, 
           *on, is_boxes ? Options(options, of_boxes) : Options(options, {"threads", "kernel"}));
     });
     if (is_boxes && order == TESSERA_COL_MAJOR) std::swap(left, right);
-    dispatch_number(type, [&](auto t) {
+    dispatch_factor(type, [&](auto t) {
       using T = typename decltype(t)::type;
       (is_boxes ? multiply<T> : multiply_parts<T>)(*on, left, right, {alpha, beta}, result, c,
                                                    method);

@@ -69,7 +69,8 @@ transposes::Scale scale_of(int type, int op, double alpha, double beta) {
                                 op == TESSERA_CONJ_TRANS && is_complex ? transpose::Conjugate::yes
                                                                        : transpose::Conjugate::no};
   expect(scale.plain() || number != transposes::Number::opaque, "type",
-         "is {}: must be TESSERA_F32, F64, C64 or C128 unless alpha is 1 and beta is 0", type);
+         "is {}: must be TESSERA_F32, F64, C64 or C128 unless alpha is 1 and beta is 0",
+         type_text(type));
   return scale;
 }
 

@@ -122,14 +122,14 @@ int tessera_field_create(tessera_context context, const tessera_stencil* stencil
     agree(*on, [&](Fingerprint& same) {
       same.add(type).add(options);
       request = request_of(*on, stencil, extents, options);
-      expect(type == TESSERA_F32 || type == TESSERA_F64, "type",
-             "is {}: must be TESSERA_F32 or F64", type);
+      dispatch_point(type, [](auto) {});
       for (const tessera::index_t n : request.scheme.global.at) same.add(n);
       add(same, request.scheme.stencil);
       same.add(static_cast<int>(request.scheme.sides[0][0].kind));
     });
-    if (type == TESSERA_F32) return std::make_shared<FieldOf<float>>(on, request);
-    return std::make_shared<FieldOf<double>>(on, request);
+    return dispatch_point(type, [&]<class T>(tessera::Type<T>) -> std::shared_ptr<Field> {
+      return std::make_shared<FieldOf<T>>(on, request);
+    });
   });
 }
 

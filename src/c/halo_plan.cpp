@@ -157,7 +157,8 @@ stencils::HaloShape halo_shape(const HaloArguments& given, index_t ranks) {
 
 /// Calls f(Type<T>{}) for a type of numbers; throws Error(usage) naming `type` for others.
 template <class F>
-void dispatch_point(int type, const F& f) {
+void dispatch_halo_point(int type, const F& f) {
+  if (type == TESSERA_BF16) return f(Type<BFloat16>{});
   [[maybe_unused]] const std::string_view name = type_name(type);
   if (type == TESSERA_C64 || type == TESSERA_C128) return dispatch_number(type, f);
   dispatch_key(type, "type", f);
@@ -171,7 +172,7 @@ PlannedHalo planned_halo(const Context& on, const HaloArguments& given) {
   made.fields = given.fields;
   agree(on, [&](Fingerprint& same) {
     same.add(given.type).add(given.dims).add(given.fields);
-    dispatch_point(given.type, [](auto) {});
+    dispatch_halo_point(given.type, [](auto) {});
     expect(given.fields >= 1, "fields", "is {}: must be at least 1", given.fields);
     stencils::HaloShape& shape = made.shape;
     shape = halo_shape(given, on.comm.size());
@@ -201,7 +202,7 @@ int tessera_halo_plan_create(tessera_context context, int type, int dims, const 
         *on, {type, dims, extents, widths, grid, boundary, boundary_value, fields, options});
     std::shared_ptr<HaloPlan> made;
     tessera::mpi::together(on->comm, "plan a halo", [&] {
-      dispatch_point(type, [&]<class T>(tessera::Type<T>) {
+      dispatch_halo_point(type, [&]<class T>(tessera::Type<T>) {
         made = std::make_shared<HaloPlanOf<T>>(on, planned);
       });
     });

@@ -45,16 +45,17 @@ void multiply(matmul::Gemm<T> g, const char* options) {
     return machine::parallel(team, [&] { matmul::cache_oblivious(g); });
   }
   const Options asked(options, {"threads", "kernel", "gpu"});
-  if (uses_gpu(asked)) return multiply_on_gpu(g);
+  if constexpr (is_stored_half<T>) {
+    expect(!uses_gpu(asked), "options", "has gpu, which does not multiply {}", name_of_half<T>);
+  } else if (uses_gpu(asked)) {
+    return multiply_on_gpu(g);
+  }
   const matmul::Variant* const kernel = kernel_of(matmul::variants(), asked);
   const int team =
       matmul::useful_threads<T>(g.m(), g.n(), g.k(), asked.threads(machine::default_threads()));
-  if constexpr (is_complex<T>) {
-    const bool computes =
-        kernel == nullptr || (sizeof(T) == 8 ? kernel->c64 != nullptr : kernel->c128 != nullptr);
-    expect(computes, "options", "has kernel={}, which does not multiply complex numbers",
-           asked.text("kernel"));
-  }
+  expect(kernel == nullptr || kernel->multiplies<T>(), "options",
+         "has kernel={}, which does not multiply {}", asked.text("kernel"),
+         is_complex<T> ? "complex numbers" : name_of_half<T>);
   machine::parallel(team, [&] { (kernel == nullptr ? matmul::best() : *kernel)(g); });
 }
 
@@ -70,12 +71,12 @@ void product(const LocalOperand& a, const LocalOperand& b, const Factors& factor
   expect_matrix("c", c, ldc, shape, size);
   const bool swapped = shape.storage == Storage::columns;
   const LocalOperand &left = swapped ? b : a, &right = swapped ? a : b;
-  multiply(matmul::Gemm<T>{.alpha = factor_of<T>(factors.alpha, 1),
+  multiply(matmul::Gemm<T>{.alpha = factor_of<Factor<T>>(factors.alpha, 1),
                            .a = view_of<T>(left.data, left.ld, left.shape),
                            .op_a = left.op,
                            .b = view_of<T>(right.data, right.ld, right.shape),
                            .op_b = right.op,
-                           .beta = factor_of<T>(factors.beta, 0),
+                           .beta = factor_of<Factor<T>>(factors.beta, 0),
                            .c = view_of<T>(c, ldc, shape)},
            options);
 }
@@ -94,7 +95,7 @@ int tessera_matmul(int order, int type, int op_a, int op_b, int64_t m, int64_t n
     expect_extent(k, "k");
     const LocalOperand left = operand("a", a, lda, op_of(op_a, "op_a"), {m, k, storage});
     const LocalOperand right = operand("b", b, ldb, op_of(op_b, "op_b"), {k, n, storage});
-    dispatch_number(type, [&](auto t) {
+    dispatch_factor(type, [&](auto t) {
       product<typename decltype(t)::type>(left, right, {alpha, beta}, c, ldc, {m, n, storage},
                                           options);
     });

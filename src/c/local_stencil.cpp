@@ -92,8 +92,7 @@ stencil::ArrayMarch march_of(const tessera_stencil* stencil, int type, const int
   stencil::ArrayMarch march;
   march.stencil = stencil_of(stencil);
   march.sides = sides_of(*stencil);
-  expect(type == TESSERA_F32 || type == TESSERA_F64, "type", "is {}: must be TESSERA_F32 or F64",
-         type);
+  dispatch_point(type, [](auto) {});
   march.extent = three(extents, stencil->dims, 1, 0, "extents");
   const index_t points = checked_mul(checked_mul(march.extent[0], march.extent[1], "extents"),
                                      march.extent[2], "extents");
@@ -122,10 +121,7 @@ int tessera_advance(const tessera_stencil* stencil, int type, const int64_t* ext
     c::refuse_self_overlap(march.to_stride, march.extent, bytes);
     march.to = static_cast<std::byte*>(u);
     march.from = march.to;
-    if (type == TESSERA_F32)
-      stencil::advance<float>(march);
-    else
-      stencil::advance<double>(march);
+    c::dispatch_point(type, [&]<class T>(Type<T>) { stencil::advance<T>(march); });
   });
 }
 
@@ -134,7 +130,7 @@ int tessera_advance_workspace_bytes(const tessera_stencil* stencil, int type,
   using namespace tessera;
   return c::answer(bytes, [&] {
     const stencil::ArrayMarch march = c::march_of(stencil, type, extents, options);
-    return type == TESSERA_F32 ? stencil::workspace_bytes<float>(march)
-                               : stencil::workspace_bytes<double>(march);
+    return c::dispatch_point(type,
+                             [&]<class T>(Type<T>) { return stencil::workspace_bytes<T>(march); });
   });
 }

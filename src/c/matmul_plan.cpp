@@ -18,8 +18,9 @@ struct MatmulPlan {
   std::shared_ptr<Context> context;
   index_t bytes = 0;  ///< of an element
   Home a, b, c;       ///< without boxes
-  std::optional<std::variant<MultiplyPlan<float>, MultiplyPlan<double>,
-                             MultiplyPlan<Complex<float>>, MultiplyPlan<Complex<double>>>>
+  std::optional<
+      std::variant<MultiplyPlan<float>, MultiplyPlan<double>, MultiplyPlan<Complex<float>>,
+                   MultiplyPlan<Complex<double>>, MultiplyPlan<Half>, MultiplyPlan<BFloat16>>>
       plan;
 
   template <class F>
@@ -66,8 +67,8 @@ void agree_on_call(MatmulPlan& on, const Call& call) {
   agree_on_execution(*on.context, [&] {
     check_call(on, call);
     return on.visit([&]<class T>(MultiplyPlan<T>&) {
-      return index_t{factor_of<T>(call.alpha, 1) == T{0}} +
-             2 * index_t{factor_of<T>(call.beta, 0) == T{0}};
+      return index_t{factor_of<Factor<T>>(call.alpha, 1) == Factor<T>{0}} +
+             2 * index_t{factor_of<Factor<T>>(call.beta, 0) == Factor<T>{0}};
     });
   });
 }
@@ -104,7 +105,7 @@ Planned planned(const Context& on, const PlanArguments& given) {
     made.b = {"b", {}, right.home.shape, 0};
     made.c = {"c", {}, result.shape, 0};
     made.method = plan_method(on, Options(given.options, {"threads", "kernel"}));
-    dispatch_number(given.type, [](auto) {});
+    dispatch_factor(given.type, [](auto) {});
   });
   return made;
 }
@@ -127,7 +128,7 @@ int tessera_matmul_plan_create(tessera_context context, int order, int type, int
     made->b = parts.b;
     made->c = parts.c;
     tessera::mpi::together(on->comm, "plan a product", [&] {
-      dispatch_number(type, [&](auto t) {
+      dispatch_factor(type, [&](auto t) {
         using T = typename decltype(t)::type;
         made->bytes = sizeof(T);
         made->plan.emplace(MultiplyPlan<T>(on->comm, parts.layouts, parts.method));
@@ -148,7 +149,7 @@ int tessera_matmul_plan_workspace_bytes(tessera_context context, int order, int 
     const Planned parts =
         planned(*on, {order, type, op_a, op_b, layout_a, layout_b, layout_c, options});
     tessera::mpi::together(on->comm, "plan a product", [&] {
-      dispatch_number(type, [&](auto t) {
+      dispatch_factor(type, [&](auto t) {
         using T = typename decltype(t)::type;
         *bytes = MultiplyPlan<T>::workspace_bytes(on->comm, parts.layouts, parts.method);
       });
@@ -173,8 +174,8 @@ int tessera_matmul_plan_execute(tessera_matmul_plan plan, const void* alpha, con
     const auto on = Plans::all().get(plan, "plan");
     agree_on_call(*on, {alpha, beta, {a, b, c}, {lda, ldb, ldc}, c});
     on->visit([&]<class T>(MultiplyPlan<T>& planned) {
-      planned.execute(factor_of<T>(alpha, 1), {static_cast<const T*>(a), lda},
-                      {static_cast<const T*>(b), ldb}, factor_of<T>(beta, 0),
+      planned.execute(factor_of<Factor<T>>(alpha, 1), {static_cast<const T*>(a), lda},
+                      {static_cast<const T*>(b), ldb}, factor_of<Factor<T>>(beta, 0),
                       {static_cast<T*>(c), ldc});
     });
   });

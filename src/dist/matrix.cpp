@@ -86,7 +86,7 @@ void fill_random(MatrixView<T> view, const layout::Box& box, index_t cols, std::
   for (index_t i = 0; i < view.rows; ++i) {
     const index_t first = (box.rows.begin + i) * cols + box.cols.begin;
     for (index_t j = 0; j < view.cols; ++j)
-      view(i, j) = random_symmetric<T>(seed, stream, first + j);
+      view(i, j) = static_cast<T>(random_symmetric<Arithmetic<T>>(seed, stream, first + j));
   }
 }
 
@@ -105,6 +105,8 @@ TESSERA_INSTANTIATE(float);
 TESSERA_INSTANTIATE(double);
 TESSERA_INSTANTIATE(Complex<float>);
 TESSERA_INSTANTIATE(Complex<double>);
+TESSERA_INSTANTIATE(Half);
+TESSERA_INSTANTIATE(BFloat16);
 #undef TESSERA_INSTANTIATE
 
 }  // namespace tessera::inline v1::dist

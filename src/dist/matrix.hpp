@@ -1,13 +1,13 @@
 #pragma once
 // A matrix distributed in blocks over the ranks.
 
-#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <utility>
 
-#include "base/complex.hpp"
+#include "base/foreign.hpp"
 #include "base/view.hpp"
 #include "layout/matrix_layout.hpp"
 #include "machine/buffer.hpp"
@@ -91,33 +91,38 @@ class DistributedMatrix {
   T* data_ = nullptr;  ///< of this rank's box
 };
 
+/// A matrix of numbers under others' names (std::complex, _Float16, __half): one of Tessera's
+/// numbers, seen as those. Functions that take a matrix of Tessera's numbers take it as well.
 template <class T>
-inline constexpr bool is_std_complex = false;
-template <class F>
-inline constexpr bool is_std_complex<std::complex<F>> = true;
-
-/// Return the same elements as std::complex, whose representation is the same.
-template <class F>
-[[nodiscard]] MatrixView<std::complex<F>> as_std(MatrixView<Complex<F>> x) {
-  return {reinterpret_cast<std::complex<F>*>(x.data), x.rows, x.cols, x.ld};
-}
-template <class F>
-[[nodiscard]] MatrixView<const std::complex<F>> as_std(MatrixView<const Complex<F>> x) {
-  return {reinterpret_cast<const std::complex<F>*>(x.data), x.rows, x.cols, x.ld};
-}
-
-/// A matrix of std::complex: one of Complex, seen as that. Functions that take a matrix of Complex
-/// take it as well.
-template <class F>
-class DistributedMatrix<std::complex<F>> : public DistributedMatrix<Complex<F>> {
-  using Base = DistributedMatrix<Complex<F>>;
+requires is_foreign<T>
+class DistributedMatrix<T> : public DistributedMatrix<Own<T>> {
+  using Base = DistributedMatrix<Own<T>>;
 
  public:
-  using Base::Base;
-  [[nodiscard]] MatrixView<std::complex<F>> view() { return as_std(Base::view()); }
-  [[nodiscard]] MatrixView<const std::complex<F>> view() const { return as_std(Base::view()); }
-  [[nodiscard]] MatrixView<std::complex<F>> whole() { return as_std(Base::whole()); }
-  [[nodiscard]] MatrixView<const std::complex<F>> whole() const { return as_std(Base::whole()); }
+  DistributedMatrix() = default;
+  DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout)
+      : Base(comm, std::move(layout)) {}
+  DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
+                    const mpi::Communicator& node)
+      : Base(comm, std::move(layout), node) {}
+  DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
+                    std::shared_ptr<SharedRoom> room)
+      : Base(comm, std::move(layout), std::move(room)) {}
+  DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout, T* data)
+      : Base(comm, std::move(layout), reinterpret_cast<Own<T>*>(data)) {}
+
+  [[nodiscard]] MatrixView<T> view() { return seen(Base::view()); }
+  [[nodiscard]] MatrixView<const T> view() const { return seen(Base::view()); }
+  [[nodiscard]] MatrixView<T> whole() { return seen(Base::whole()); }
+  [[nodiscard]] MatrixView<const T> whole() const { return seen(Base::whole()); }
+
+ private:
+  static MatrixView<T> seen(const MatrixView<Own<T>>& x) {
+    return {reinterpret_cast<T*>(x.data), x.rows, x.cols, x.ld};
+  }
+  static MatrixView<const T> seen(const MatrixView<const Own<T>>& x) {
+    return {reinterpret_cast<const T*>(x.data), x.rows, x.cols, x.ld};
+  }
 };
 
 /// Fills box, a part of a matrix of `cols` columns, with uniform values in [-1, 1) from the seed
@@ -131,9 +136,9 @@ void fill_random(MatrixView<T> view, const layout::Box& box, index_t cols, std::
 template <class T>
 void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t stream);
 template <class T>
-requires is_std_complex<T>
+requires is_foreign<T>
 void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t stream) {
-  fill_random<Complex<typename T::value_type>>(matrix, seed, stream);
+  fill_random<Own<T>>(matrix, seed, stream);
 }
 
 }  // namespace tessera::inline v1::dist

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/bfloat16.hpp"
 #include "base/complex.hpp"
 #include "base/error.hpp"
 #include "mpi/tags.hpp"
@@ -124,6 +125,8 @@ template void copy_block<Complex<float>>(MatrixView<const Complex<float>>,
 template void copy_block<Complex<double>>(MatrixView<const Complex<double>>,
                                           MatrixView<Complex<double>>);
 template void copy_block<std::byte>(MatrixView<const std::byte>, MatrixView<std::byte>);
+template void copy_block<Half>(MatrixView<const Half>, MatrixView<Half>);
+template void copy_block<BFloat16>(MatrixView<const BFloat16>, MatrixView<BFloat16>);
 #define TESSERA_INSTANTIATE(T)                                                    \
   template class Redistribution<T>;                                               \
   template void redistribute<T>(const Communicator&, const layout::MatrixLayout&, \
@@ -135,5 +138,7 @@ TESSERA_INSTANTIATE(double);
 TESSERA_INSTANTIATE(Complex<float>);
 TESSERA_INSTANTIATE(Complex<double>);
 TESSERA_INSTANTIATE(std::byte);
+template class Redistribution<Half>;
+template class Redistribution<BFloat16>;
 
 }  // namespace tessera::inline v1::mpi

@@ -29,6 +29,36 @@ static inline int64_t below(int64_t n) {
   return (int64_t)((state >> 11) % (uint64_t)n);
 }
 
+static inline int is_half(int type) { return type == TESSERA_F16 || type == TESSERA_BF16; }
+
+/* Returns the bits of the nearest half, ties to even. */
+static inline uint16_t half_bits(int type, double value) {
+  const int is_f16 = type == TESSERA_F16, digits = is_f16 ? 11 : 8, bias = is_f16 ? 15 : 127;
+  const int sign = signbit(value) ? 0x8000 : 0;
+  int exponent = 0;
+  if (isnan(value)) return (uint16_t)(sign + (is_f16 ? 0x7e00 : 0x7fc0));
+  if (value == 0) return (uint16_t)sign;
+  frexp(value, &exponent);
+  const double rounded = ldexp(nearbyint(ldexp(fabs(value), digits - exponent)), exponent - digits);
+  const double fraction = frexp(rounded, &exponent);
+  if (exponent - 1 + bias < 1) /* subnormal */
+    return (uint16_t)(nearbyint(ldexp(fabs(value), bias + digits - 2)) + sign);
+  const int bits =
+      ((exponent - 1 + bias) << (digits - 1)) + (int)ldexp(fraction, digits) - (1 << (digits - 1));
+  return (uint16_t)(bits + sign);
+}
+
+static inline double half_value(int type, uint16_t half) {
+  const int is_f16 = type == TESSERA_F16, digits = is_f16 ? 11 : 8, bias = is_f16 ? 15 : 127;
+  const int size = half & 0x7fff, low = size & ((1 << (digits - 1)) - 1);
+  const int exponent = size >> (digits - 1);
+  if (exponent > 2 * bias) return low == 0 ? (half & 0x8000 ? -INFINITY : INFINITY) : NAN;
+  const double value = exponent == 0
+                           ? ldexp(low, 2 - bias - digits)
+                           : ldexp(low + (1 << (digits - 1)), exponent - bias - digits + 1);
+  return half & 0x8000 ? -value : value;
+}
+
 /* All types of numbers, those of keys first. */
 enum { key_types = 11, number_types = 13 };
 static const int types_of_numbers[number_types] = {
@@ -50,6 +80,7 @@ static inline size_t size_of(int type) {
     case TESSERA_I16:
     case TESSERA_U16:
     case TESSERA_F16:
+    case TESSERA_BF16:
       return 2;
     case TESSERA_F32:
     case TESSERA_I32:
@@ -62,28 +93,11 @@ static inline size_t size_of(int type) {
   }
 }
 
-/* Returns the most distinct whole numbers, half of them negative if the type has a sign, that keys
- * of the type hold. */
+/* Returns the most distinct whole numbers, half of them negative if the type has a sign, that
+ * keys of the type hold. */
 static inline int64_t range_of(int type) {
   if (type == TESSERA_F16) return 4000;
   return size_of(type) == 1 ? 250 : size_of(type) == 2 ? 65000 : 1 << 24;
-}
-
-/* A whole number of at most 11 bits, or NaN, in half precision. */
-static inline uint16_t half_of(double value) {
-  int exponent = 0;
-  const unsigned sign = signbit(value) ? 0x8000 : 0;
-  if (isnan(value)) return (uint16_t)(sign | 0x7e00);
-  if (value == 0) return (uint16_t)sign;
-  const unsigned fraction = (unsigned)((2 * frexp(fabs(value), &exponent) - 1) * 1024);
-  return (uint16_t)(sign | (unsigned)(exponent + 14) << 10 | fraction);
-}
-static inline double value_of_half(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const double size = exponent == 31  ? NAN
-                      : exponent == 0 ? ldexp(fraction, -24)
-                                      : ldexp(1024 + fraction, exponent - 25);
-  return bits >> 15 ? -size : size;
 }
 
 static inline void put(int type, void* at, double complex value) {
@@ -91,7 +105,8 @@ static inline void put(int type, void* at, double complex value) {
   double f64[2] = {creal(value), cimag(value)};
   int64_t integer = isnan(creal(value)) ? 0 : (int64_t)creal(value);
   int32_t word = (int32_t)integer;
-  int16_t half_word = type == TESSERA_F16 ? (int16_t)half_of(creal(value)) : (int16_t)integer;
+  const uint16_t half_word =
+      is_half(type) ? half_bits(type, creal(value)) : (uint16_t)(int16_t)integer;
   int8_t byte = (int8_t)integer;
   unsigned char record[64];
   switch (type) {
@@ -110,6 +125,7 @@ static inline void put(int type, void* at, double complex value) {
     case TESSERA_I16:
     case TESSERA_U16:
     case TESSERA_F16:
+    case TESSERA_BF16:
       memcpy(at, &half_word, 2);
       return;
     case TESSERA_I32:
@@ -148,10 +164,11 @@ static inline double complex get(int type, const void* at) {
     case TESSERA_I16:
     case TESSERA_U16:
     case TESSERA_F16:
+    case TESSERA_BF16:
       memcpy(&half_word, at, 2);
       return type == TESSERA_I16   ? (int16_t)half_word
              : type == TESSERA_U16 ? (double)half_word
-                                   : value_of_half(half_word);
+                                   : half_value(type, half_word);
     case TESSERA_I32:
     case TESSERA_U32:
       memcpy(&word, at, 4);
@@ -169,6 +186,17 @@ static inline double complex value_at(int type, int64_t i, int64_t j, int64_t se
   const int is_complex = type == TESSERA_C64 || type == TESSERA_C128;
   if (type >= TESSERA_OPAQUE) return (double)(mixed % 1000);
   return real + (is_complex ? imaginary : 0) * I;
+}
+
+/* Writes a factor of products of the type. */
+static inline void put_factor(int type, void* at, double complex value) {
+  put(is_half(type) ? TESSERA_F32 : type, at, value);
+}
+/* Returns the number as the type has it. */
+static inline double complex rounded(int type, double complex value) {
+  unsigned char stored[16];
+  put(type, stored, value);
+  return get(type, stored);
 }
 
 enum { sentinel = 64, fill = 0x5a };

@@ -10,8 +10,8 @@ static void test_matmul(int type, int by_plan) {
   distributed b = new_distributed(type, order, b_turns ? n : k, b_turns ? k : n, 2);
   distributed c = new_distributed(type, order, m, n, 3);
   unsigned char alpha[16], beta[16];
-  put(type, alpha, 2);
-  put(type, beta, -1);
+  put_factor(type, alpha, 2);
+  put_factor(type, beta, -1);
   if (by_plan) {
     tessera_matmul_plan plan = 0;
     int64_t before = -1, bytes = -2;
@@ -38,7 +38,8 @@ static void test_matmul(int type, int by_plan) {
         sum += applied(op_a, a_turns ? value_at(type, p, i, 1) : value_at(type, i, p, 1)) *
                applied(op_b, b_turns ? value_at(type, j, p, 2) : value_at(type, p, j, 2));
       }
-      wrong += got == NULL || get(type, got) == 2 * sum - value_at(type, i, j, 3) ? 0 : 1;
+      wrong +=
+          got == NULL || get(type, got) == rounded(type, 2 * sum - value_at(type, i, j, 3)) ? 0 : 1;
     }
   }
   CHECK(wrong == 0);
@@ -107,13 +108,15 @@ static void test_wrong(void) {
 }
 
 static void test(MPI_Comm part) {
-  static const int types[] = {TESSERA_F32,       TESSERA_F64,       TESSERA_C64,
-                              TESSERA_C128,      TESSERA_I32,       TESSERA_U64,
-                              TESSERA_RECORD(1), TESSERA_RECORD(2), TESSERA_RECORD(16)};
+  static const int types[] = {TESSERA_F32,       TESSERA_F64, TESSERA_C64,
+                              TESSERA_C128,      TESSERA_I32, TESSERA_U64,
+                              TESSERA_RECORD(1), TESSERA_F16, TESSERA_RECORD(16)};
+  static const int numbers[] = {TESSERA_F32,  TESSERA_F64, TESSERA_C64,
+                                TESSERA_C128, TESSERA_F16, TESSERA_BF16};
   CHECK(tessera_context_create(part, &context) == TESSERA_OK);
   CHECK(tessera_context_rank(context, &rank) == TESSERA_OK);
   CHECK(tessera_context_size(context, &ranks) == TESSERA_OK);
-  for (int i = 0; i < 24; ++i) test_matmul(types[i % 4], i % 3 == 0);
+  for (int i = 0; i < 36; ++i) test_matmul(numbers[i % 6], i % 4 < 2);
   for (int i = 0; i < 18; ++i) {
     test_transpose(types[i % 9], 0);
     test_transpose(types[i % 9], 1);

@@ -5,7 +5,8 @@
 static tessera_context context;
 static int rank, ranks;
 
-static const int numbers[] = {TESSERA_F32, TESSERA_F64, TESSERA_C64, TESSERA_C128};
+static const int numbers[] = {TESSERA_F32,  TESSERA_F64, TESSERA_C64,
+                              TESSERA_C128, TESSERA_F16, TESSERA_BF16}; /* halves: products */
 
 typedef struct {
   tessera_layout layout;
@@ -61,12 +62,12 @@ static void test_matmul(int type) {
   const int adds = (int)below(2), scaled = (int)below(2);
   const double complex two = type == TESSERA_C64 || type == TESSERA_C128 ? 2 - I : 2;
   unsigned char alpha[16], beta[16];
-  put(type, alpha, two);
-  put(type, beta, -1);
+  put_factor(type, alpha, two);
+  put_factor(type, beta, -1);
   CHECK(tessera_dist_matmul(context, order, type, op_a, op_b, scaled ? alpha : NULL, a.layout,
                             a.local.data, a.local.ld, b.layout, b.local.data, b.local.ld,
                             adds ? beta : NULL, c.layout, c.local.data, c.local.ld,
-                            options[below(5)]) == TESSERA_OK);
+                            options[below(is_half(type) ? 4 : 5)]) == TESSERA_OK);
   int64_t wrong = 0;
   for (int64_t i = c.box[0]; i < c.box[1]; ++i) {
     for (int64_t j = c.box[2]; j < c.box[3]; ++j) {
@@ -76,7 +77,7 @@ static void test_matmul(int type) {
                applied(op_b, b_turns ? value_at(type, j, p, 2) : value_at(type, p, j, 2));
       }
       sum = (scaled ? two : 1) * sum - (adds ? value_at(type, i, j, 3) : 0);
-      wrong += get(type, at(&c.local, i - c.box[0], j - c.box[2])) == sum ? 0 : 1;
+      wrong += get(type, at(&c.local, i - c.box[0], j - c.box[2])) == rounded(type, sum) ? 0 : 1;
     }
   }
   CHECK(wrong == 0);
@@ -95,8 +96,8 @@ static void test_plan(int type) {
   distributed c = new_distributed(type, order, m, n, 3);
   const size_t bytes = c.local.bytes + 2 * sentinel;
   unsigned char alpha[16], beta[16], *before = malloc(bytes), *wanted = malloc(bytes);
-  put(type, alpha, 0.3);
-  put(type, beta, below(2) ? 0 : -0.7);
+  put_factor(type, alpha, 0.3);
+  put_factor(type, beta, below(2) ? 0 : -0.7);
   memcpy(before, c.local.memory, bytes);
   CHECK(tessera_dist_matmul(context, order, type, op_a, op_b, alpha, a.layout, a.local.data,
                             a.local.ld, b.layout, b.local.data, b.local.ld, beta, c.layout,
@@ -316,8 +317,8 @@ static void test(MPI_Comm part) {
   CHECK(tessera_context_rank(context, &rank) == TESSERA_OK && rank == here);
   CHECK(tessera_context_size(context, &ranks) == TESSERA_OK && ranks == size);
   CHECK(tessera_context_threads(context, &threads) == TESSERA_OK && threads >= 1);
-  for (int i = 0; i < 24; ++i) test_matmul(numbers[i % 4]);
-  for (int i = 0; i < 24; ++i) test_plan(numbers[i % 4]);
+  for (int i = 0; i < 36; ++i) test_matmul(numbers[i % 6]);
+  for (int i = 0; i < 36; ++i) test_plan(numbers[i % 6]);
   for (int i = 0; i < 12; ++i) test_transpose(numbers[i % 4], 0);
   for (int i = 0; i < 6; ++i) {
     test_transpose(TESSERA_RECORD(1 + 3 * i), i % 2);

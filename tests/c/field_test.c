@@ -11,7 +11,8 @@ static void test_field(void) {
   static const char* const names[] = {NULL, "clamp", "mirror", "periodic", "constant"};
   static const char* const options[] = {NULL, "threads=2 steps=1", "halo_steps=1", "overlap=yes",
                                         "kernel=naive"};
-  const int dims = 1 + (int)below(3), type = below(2) ? TESSERA_F32 : TESSERA_F64;
+  static const int types[] = {TESSERA_F32, TESSERA_F64, TESSERA_F16, TESSERA_BF16};
+  const int dims = 1 + (int)below(3), type = types[below(4)];
   int64_t n[3] = {1, 1, 1}, low[3] = {0, 0, 0}, high[3] = {1, 1, 1}, strides[3] = {0, 0, 0};
   for (int d = 3 - dims; d < 3; ++d) n[d] = 20 + below(dims == 1 ? 300 : 9);
   const tessera_stencil stencil = {dims, "heat", NULL, NULL, names[below(5)], 2};

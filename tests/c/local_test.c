@@ -1,13 +1,14 @@
 /* The functions of one process against naive loops, at random shapes. */
 #include "check.h"
 
-static const int numbers[] = {TESSERA_F32, TESSERA_F64, TESSERA_C64, TESSERA_C128};
+static const int numbers[] = {TESSERA_F32,  TESSERA_F64, TESSERA_C64,
+                              TESSERA_C128, TESSERA_F16, TESSERA_BF16}; /* halves: products */
 static const int orders[] = {TESSERA_ROW_MAJOR, TESSERA_COL_MAJOR};
 static const int ops[] = {TESSERA_NO_TRANS, TESSERA_TRANS, TESSERA_CONJ_TRANS};
 
 static void test_matmul(void) {
-  static const char* options[] = {NULL, "", "threads=3", "kernel=naive", " kernel=auto threads=1 "};
-  const int type = numbers[below(4)], order = orders[below(2)];
+  static const char* options[] = {NULL, "", "threads=3", " kernel=auto threads=1 ", "kernel=naive"};
+  const int type = numbers[below(6)], order = orders[below(2)];
   const int op_a = ops[below(3)], op_b = ops[below(3)];
   const int64_t m = below(40), n = below(40), k = below(40);
   matrix a = new_matrix(type, order, op_a == TESSERA_NO_TRANS ? m : k,
@@ -20,12 +21,12 @@ static void test_matmul(void) {
   fill_matrix(&c, 0, 0, 3);
   unsigned char alpha[16], beta[16];
   const double complex two = type == TESSERA_C64 || type == TESSERA_C128 ? 2 - I : 2;
-  put(type, alpha, two);
-  put(type, beta, -1);
+  put_factor(type, alpha, two);
+  put_factor(type, beta, -1);
   const int scaled = (int)below(2), adds = (int)below(2);
   const int code =
       tessera_matmul(order, type, op_a, op_b, m, n, k, scaled ? alpha : NULL, a.data, a.ld, b.data,
-                     b.ld, adds ? beta : NULL, c.data, c.ld, options[below(5)]);
+                     b.ld, adds ? beta : NULL, c.data, c.ld, options[below(is_half(type) ? 4 : 5)]);
   CHECK(code == TESSERA_OK);
   int64_t wrong = 0;
   for (int64_t i = 0; i < m; ++i) {
@@ -37,7 +38,7 @@ static void test_matmul(void) {
         sum += applied(op_a, get(type, x)) * applied(op_b, get(type, y));
       }
       sum = (scaled ? two : 1) * sum - (adds ? value_at(type, i, j, 3) : 0);
-      wrong += get(type, at(&c, i, j)) == sum ? 0 : 1;
+      wrong += get(type, at(&c, i, j)) == rounded(type, sum) ? 0 : 1;
     }
   }
   CHECK(wrong == 0);
@@ -45,8 +46,23 @@ static void test_matmul(void) {
   free_matrix(&a), free_matrix(&b), free_matrix(&c);
 }
 
+/* What does not compute with halves names them. */
+static void test_halves_refused(void) {
+  uint16_t a[4] = {0}, b[4] = {0}, c[4] = {0};
+  const int row = TESSERA_ROW_MAJOR, none = TESSERA_NO_TRANS, f16 = TESSERA_F16;
+  const char* const naive = "kernel=naive";
+  WRONG(tessera_matmul(row, f16, none, none, 2, 2, 2, NULL, a, 2, b, 2, NULL, c, 2, naive),
+        "options");
+  CHECK(strstr(tessera_error_text(), "f16") != NULL);
+  WRONG(tessera_transpose(row, TESSERA_BF16, TESSERA_TRANS, 2, 2, 2.0, a, 2, 0, b, 2, NULL),
+        "type");
+  CHECK(strstr(tessera_error_text(), "TESSERA_BF16") != NULL);
+  WRONG(tessera_sort(TESSERA_BF16, TESSERA_ASCENDING, 4, a, NULL), "type");
+  CHECK(strstr(tessera_error_text(), "TESSERA_BF16") != NULL);
+}
+
 static void test_transpose(void) {
-  static const int others[] = {TESSERA_I32, TESSERA_F16, TESSERA_I8, TESSERA_RECORD(7),
+  static const int others[] = {TESSERA_BF16, TESSERA_F16, TESSERA_I8, TESSERA_RECORD(7),
                                TESSERA_RECORD(64)};
   const int is_number = (int)below(2);
   const int type = is_number ? numbers[below(4)] : others[below(5)], order = orders[below(2)];
@@ -173,16 +189,17 @@ static double neighbour(const double* u, const int64_t* n, const int64_t* p,
 }
 
 static void test_stencil(void) {
-  const int dims = 1 + (int)below(3);
+  static const int types[] = {TESSERA_F32, TESSERA_F64, TESSERA_F16, TESSERA_BF16};
+  const int dims = 1 + (int)below(3), type = types[below(4)];
   int64_t n[3] = {1, 1, 1}, shape[3] = {1, 1, 1}, strides[3] = {0, 0, 1};
   for (int d = 3 - dims; d < 3; ++d)
     n[d] = 3 + below(dims == 1 ? 200 : 11), shape[d] = 1 + below(4);
   double weights[64];
-  for (int i = 0; i < 64; ++i) weights[i] = (double)(1 + below(3));
+  for (int i = 0; i < 64; ++i) weights[i] = (double)(1 + below(3)) / (is_half(type) ? 64 : 1);
   const tessera_stencil stencil = {
       dims, NULL, shape + 3 - dims, weights, boundaries[below(6)], (double)below(5)};
   const int64_t steps = below(4), points = n[0] * n[1] * n[2];
-  const int is_padded = (int)below(2), type = below(2) ? TESSERA_F32 : TESSERA_F64;
+  const int is_padded = (int)below(2);
   strides[1] = n[2] + (is_padded ? 3 : 0);
   strides[0] = n[1] * strides[1] + (is_padded ? 5 : 0);
   matrix u = new_matrix(type, TESSERA_ROW_MAJOR, 1, n[0] * strides[0], 0);
@@ -212,7 +229,9 @@ static void test_stencil(void) {
     unsigned char* const got =
         at(&u, 0, i / (n[1] * n[2]) * strides[0] + i / n[2] % n[1] * strides[1] + i % n[2]);
     const double difference = fabs(creal(get(type, got)) - now[i]);
-    wrong += difference <= (type == TESSERA_F32 ? 1e-6 : 0) * fabs(now[i]) ? 0 : 1;
+    const double of_step = type == TESSERA_F16 ? 0x1p-11 : type == TESSERA_BF16 ? 0x1p-8 : 0;
+    const double relative = type == TESSERA_F32 ? 1e-6 : 1.1 * (double)steps * of_step;
+    wrong += difference <= relative * fabs(now[i]) + (of_step > 0 ? 0x1p-22 : 0) ? 0 : 1;
     memset(got, fill, size_of(type));
   }
   CHECK(wrong == 0);
@@ -229,5 +248,6 @@ int main(void) {
     test_sort();
     test_stencil();
   }
+  test_halves_refused();
   return failures == 0 ? 0 : 1;
 }

@@ -312,6 +312,7 @@ static void test(MPI_Comm part) {
   for (int i = 0; i < 45; ++i) test_relayout(types[i % 9]);
   for (int i = 0; i < 80; ++i) test_permute(records[i % 4]);
   for (int i = 0; i < 91; ++i) test_halo(types_of_numbers[i % number_types], NULL);
+  for (int i = 0; i < 6; ++i) test_halo(TESSERA_BF16, NULL);
   if (arguments > 1 && strcmp(argument[2], "emulated") == 0) {
     for (int i = 0; i < 91; ++i) test_halo(types_of_numbers[i % number_types], on_gpus[rank % 2]);
   } else if (tessera_sort(f64, TESSERA_ASCENDING, 0, NULL, "gpu=0") != TESSERA_OK) { /* no GPU */

@@ -9,6 +9,7 @@ import unittest
 from package import THREADS, generator, numpy, placed, tessera
 
 DTYPES = (numpy.float32, numpy.float64, numpy.complex64, numpy.complex128)
+TAKEN = (*DTYPES, numpy.float16)
 SHAPES = [  # m, k, n
     (0, 0, 0), (0, 3, 5), (4, 0, 5), (4, 3, 0), (1, 1, 1), (1, 7, 1), (5, 1, 3), (64, 64, 64),
     (63, 65, 127), (1, 300, 400), (300, 400, 1), (31, 2053, 5), (257, 129, 255), (701, 2, 3)]
@@ -55,6 +56,33 @@ class Matmul(unittest.TestCase):
             for _ in range(12):
                 got = tessera.matmul(placed(a, rng), placed(b, rng), threads=rng.choice(THREADS))
                 numpy.testing.assert_array_equal(got, expected)
+
+    def test_float16_sums_in_float32_and_rounds_once(self):
+        values, rng = generator(12)
+        for shape in [(1, 1, 1), (7, 300, 5), (61, 143, 77), (33, 4500, 17), (4, 0, 5),
+                      (129, 8, 65)]:
+            m, k, n = shape
+            a, b = draw(values, (m, k), numpy.float16), draw(values, (k, n), numpy.float16)
+            exact = a.astype(float) @ b.astype(float)
+            of_sum = (k + 2) * 2.0 ** -24 * (abs(a.astype(float)) @ abs(b.astype(float)))
+            bound = of_sum + 2.0 ** -11 * (abs(exact) + of_sum) + 2.0 ** -25
+            for threads in THREADS:
+                with self.subTest(shape=shape, threads=threads):
+                    c = tessera.matmul(placed(a, rng), placed(b, rng), threads=threads)
+                    self.assertEqual((c.shape, c.dtype), ((m, n), numpy.float16))
+                    self.assertTrue(numpy.all(abs(c.astype(float) - exact) <= bound))
+            wide = tessera.matmul(a.astype(numpy.float32), b.astype(numpy.float32))
+            numpy.testing.assert_array_equal(tessera.matmul(a, b), wide.astype(numpy.float16))
+        room = numpy.full((40, 26), 7.5, numpy.float16)
+        a, b = whole(values, (37, 29), numpy.float16), whole(values, (29, 23), numpy.float16)
+        c = room[1:38, 2:25]
+        self.assertIs(tessera.matmul(a, b, out=c), c)
+        numpy.testing.assert_array_equal(c, a @ b)
+        numpy.testing.assert_array_equal(tessera.matmul(b.T, a.T), (a @ b).T)
+        c[...] = 7.5
+        self.assertTrue(numpy.all(room == 7.5))
+        large = numpy.full((2, 2), 300, numpy.float16)
+        self.assertTrue(numpy.all(numpy.isposinf(tessera.matmul(large, large))))
 
     def test_transposed_operands(self):
         values, _ = generator(3)
@@ -108,7 +136,7 @@ class Matmul(unittest.TestCase):
             for right in kinds:
                 a, b = whole(values, (5, 6), left), whole(values, (6, 7), right)
                 common = numpy.result_type(a, b)
-                if common in DTYPES:
+                if common in TAKEN:
                     got, expected = tessera.matmul(a, b), a.astype(common) @ b.astype(common)
                     self.assertEqual(got.dtype, expected.dtype)
                     numpy.testing.assert_array_equal(got, expected)

@@ -43,7 +43,7 @@ class Arrays(OnRanks):
         self.assertEqual(COMM.allreduce(share.size), 85)
 
     def test_products(self):
-        for dtype in ("f4", "f8", "c8", "c16"):
+        for dtype in ("f2", "f4", "f8", "c8", "c16"):
             for _ in range(6):
                 m, k, n = (self.rng.choice([0, 1, 7, 40, 65]) for _ in range(3))
                 a, b = (whole_numbers(self.values, s, dtype) for s in ((m, k), (k, n)))
@@ -98,7 +98,7 @@ class Arrays(OnRanks):
         numpy.testing.assert_array_equal(self.placed(rows).take(mine), rows[mine])
 
     def test_stencils_and_fields(self):
-        for shape, dtype in ((101, "f8"), ((40, 31), "f4"), ((17, 16, 15), "f8")):
+        for shape, dtype in ((101, "f8"), ((40, 31), "f4"), ((17, 16, 15), "f8"), ((19, 31), "f2")):
             u = self.values.standard_normal(shape).astype(dtype)
             for arguments in ({}, {"boundary": "wrap"}, {"boundary": "constant", "value": 2.5},
                               {"weights": self.values.standard_normal((3,) * u.ndim)}):

@@ -41,6 +41,23 @@ def heat(dims):
 
 
 class Stencil(unittest.TestCase):
+    def test_float16_is_rounded_once_a_step(self):
+        values, rng = generator(47)
+        for shape in ((300,), (37, 41), (7, 9, 33)):
+            weights = heat(len(shape))
+            u = values.uniform(-1, 1, shape).astype(numpy.float16)
+            for steps in (1, 2, 7):
+                for threads in THREADS:
+                    got = tessera.stencil(placed(u, rng), steps, weights=weights, threads=threads)
+                    self.assertEqual((got.shape, got.dtype), (shape, numpy.float16))
+                    exact = advance(u.astype(float), steps, weights)
+                    # Weights that add up to 1 do not amplify errors of values of at most 1.
+                    bound = steps * (2.0 ** -11 + len(shape) * 2.0 ** -21)
+                    self.assertLessEqual(abs(got.astype(float) - exact).max(), bound)
+            one = advance(u.astype(numpy.float32), 1, weights).astype(numpy.float16)
+            got = tessera.stencil(u, 1, weights=weights)
+            self.assertLessEqual(abs(got.astype(float) - one.astype(float)).max(), 2.0 ** -10)
+
     def test_whole_weights_are_exact_at_every_boundary(self):
         values, rng = generator(41)
         for boundary in MODES:

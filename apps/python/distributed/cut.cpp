@@ -188,7 +188,7 @@ void relayout(const Ranks& ranks, const Cut& from, const py::array& a, const Cut
 
 void matmul_distributed(const Ranks& ranks, const Cut& cut_a, const py::array& a, const Cut& cut_b,
                         const py::array& b, const Cut& cut_c, py::array c) {
-  c::dispatch_number(type_of(c.dtype()), [&](auto t) {
+  c::dispatch_factor(type_of(c.dtype()), [&](auto t) {
     multiply<typename decltype(t)::type>(ranks, cut_a, a, cut_b, b, cut_c, c);
   });
 }

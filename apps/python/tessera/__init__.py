@@ -84,8 +84,9 @@ def matmul(a, b, *, out=None, threads=0):
     """Returns the matrix product of a (m x k) and b (k x n), as numpy's `a @ b`.
 
     Vectors: a may have the shape (k,) and b (k,); the result then lacks that axis and is a scalar
-    if it lacks both. Elements are float32, float64, complex64 or complex128; operands of different
-    dtypes, also of integers with one of these, are converted to the dtype that numpy computes in.
+    if it lacks both. Elements are float16, float32, float64, complex64 or complex128; operands of
+    different dtypes, also of integers with one of these, are converted to the dtype that numpy
+    computes in. Products of float16 are summed in float32, and each element is rounded once.
     Matrices whose rows or columns are contiguous, possibly with gaps between them, are not copied,
     also transposed. Results are the same bits for any number of threads. Arrays on a GPU: see
     help(tessera).
@@ -204,9 +205,9 @@ def stencil(u, steps, *, kernel="heat", weights=None, boundary="nearest", value=
     boundary: the values outside of u, by their names in scipy.ndimage: nearest, mirror, reflect,
     wrap, or constant with `value`; reflect101 is mirror (what numpy.pad calls reflect).
 
-    u has float32 or float64 elements, and is copied once into two fields with halos. Results are
-    the same bits for any number of threads; sums are fused, so that the last bits differ from those
-    of numpy's expressions.
+    u has float16, float32 or float64 elements, and is copied once into two fields with halos;
+    float16 is computed in float32 and rounded once a step. Results are the same bits for any number
+    of threads; sums are fused, so that the last bits differ from those of numpy's expressions.
 
     out: a writable array of u's dtype and shape, contiguous; it is returned. out=u is allowed;
     other overlaps are refused.

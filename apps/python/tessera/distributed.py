@@ -38,9 +38,9 @@ class DistArray:
     """An array of one or more axes on the ranks of an mpi4py communicator; zeros at first.
 
     shape: of the whole array. dtype: any without Python objects to move elements; products take
-    float32, float64, complex64 and complex128, sorts booleans, integers, float16, float32 and
-    float64, files all of them but booleans. comm: any intracommunicator, MPI.COMM_WORLD if None.
-    layout: see Layout. Raises ValueError, TypeError and MemoryError, on all ranks if on any.
+    float16, float32, float64, complex64 and complex128, sorts booleans, integers, float16, float32
+    and float64, files all of them but booleans. comm: any intracommunicator, MPI.COMM_WORLD if
+    None. layout: see Layout. Raises ValueError, TypeError and MemoryError, on all ranks if on any.
 
     local is this rank's share, a numpy array in which the caller reads and writes.
 
@@ -285,9 +285,9 @@ class DistArray:
                 raise ValueError(f"b has shape {other.shape}: must have {self.shape[1]} rows, as a "
                                  f"of shape {self.shape} has columns")
             dtype = numpy.result_type(self.dtype, other.dtype)
-            if dtype.char not in "fdFD":
+            if dtype.char not in "efdFD":
                 raise TypeError(f"a has dtype {self.dtype} and b {other.dtype}: their product must "
-                                "be of float32, float64, complex64 or complex128")
+                                "be of float16, float32, float64, complex64 or complex128")
             return ((self.shape[0], other.shape[1]), dtype,
                     self.layout if layout is None else layout, numpy.empty)
         c = self._made(describe)

@@ -14,10 +14,10 @@ class Field:
     """A field of zeros with one to three axes, which a stencil advances, for the caller's own code
     between the steps.
 
-    Arguments as those of DistArray and tessera.stencil; dtype float32 or float64. steps: of a call
-    of advance() for which the cut is the fastest. box: this rank's slices of the whole field.
-    local: its points, a view of the field's memory in which the caller reads and writes; after
-    advance() it is another. layout: that of the field.
+    Arguments as those of DistArray and tessera.stencil; dtype float16, float32 or float64. steps:
+    of a call of advance() for which the cut is the fastest. box: this rank's slices of the whole
+    field. local: its points, a view of the field's memory in which the caller reads and writes;
+    after advance() it is another. layout: that of the field.
 
     >>> field = tessera.Field(5, comm=MPI.COMM_SELF, steps=1)
     >>> field.local[2] = 8.0
@@ -34,8 +34,8 @@ class Field:
         def check() -> Any:
             self.shape = shape_of(shape)
             self.dtype = numpy.dtype(dtype)
-            if self.dtype.char not in "fd":
-                raise TypeError(f"dtype is {self.dtype}: must be float32 or float64")
+            if self.dtype.char not in "efd":
+                raise TypeError(f"dtype is {self.dtype}: must be float16, float32 or float64")
             taps = None if weights is None else numpy.ascontiguousarray(weights, float)
             if taps is not None and taps.ndim != len(self.shape):
                 raise ValueError(f"weights has {taps.ndim} dimensions: must have {len(self.shape)}")

@@ -1,7 +1,8 @@
 #pragma once
-// Conversions between IEEE binary16 in memory and float in registers, for vectors and single
-// values.
+// Conversions between IEEE binary16 or bfloat16 in memory and float in registers, for vectors and
+// single values.
 
+#include "base/bfloat16.hpp"
 #include "base/half.hpp"
 #include "base/simd/tail.hpp"
 
@@ -11,31 +12,74 @@ namespace {
 /// A vector with as many halves as a register has floats.
 using HalfBits = Vector<std::uint16_t, vector_bytes / 2>;
 
-/// Converts halves to floats, exactly.
-TESSERA_INLINE Vector<float> widen(HalfBits halves) {
-#if defined(__AVX512F__)  // masked, because GCC 12 warns about its unmasked form (bug 105593)
-  return _mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(halves));
-#elif defined(__F16C__)
-  return _mm256_cvtph_ps(reinterpret_cast<__m128i>(halves));
+/// Loads halves [0, n), with 0 in the other lanes; 0 <= n <= lanes.
+TESSERA_INLINE HalfBits load_halves(const std::uint16_t* from, index_t n) {
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  return reinterpret_cast<HalfBits>(_mm256_maskz_loadu_epi16(mask_between<HalfBits>(0, n), from));
 #else
-  Vector<float> v;
-  for (int i = 0; i < lanes_of<HalfBits>; ++i) v[i] = half_value(halves[i]);
-  return v;
+  return load_bytes<HalfBits>(from, 2 * n);
 #endif
 }
 
-/// Rounds floats to the nearest halves, ties to even.
-TESSERA_INLINE HalfBits narrow(Vector<float> v) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<HalfBits>(
-      _mm512_maskz_cvtps_ph(0xffff, v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+/// Converts halves of type T to floats, exactly.
+template <class T>
+TESSERA_INLINE Vector<float> widen(HalfBits halves) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    using Words = Vector<std::uint32_t>;
+    return bits_as<float>(__builtin_convertvector(halves, Words) << 16);
+  } else {
+#if defined(__AVX512F__)  // masked, because GCC 12 warns about its unmasked form (bug 105593)
+    return _mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(halves));
 #elif defined(__F16C__)
-  return reinterpret_cast<HalfBits>(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    return _mm256_cvtph_ps(reinterpret_cast<__m128i>(halves));
 #else
-  HalfBits halves;
-  for (int i = 0; i < lanes_of<HalfBits>; ++i) halves[i] = half_bits(v[i]);
-  return halves;
+    Vector<float> v;
+    for (int i = 0; i < lanes_of<HalfBits>; ++i) v[i] = half_value(halves[i]);
+    return v;
 #endif
+  }
+}
+
+/// Rounds floats to the nearest bfloat16, ties to even: the upper halves of their words. Not by
+/// instructions of AVX512_BF16, which flush subnormal numbers.
+TESSERA_INLINE HalfBits narrow_to_bfloats(Vector<float> v) {
+#if defined(__AVX512BW__)
+  using Words = Vector<std::uint16_t>;
+  const auto word = reinterpret_cast<__m512i>(v);
+  const __m512i below = _mm512_set1_epi32(0x7fff), quiet = _mm512_set1_epi32(0x400000);
+  const __mmask16 odd = _mm512_test_epi32_mask(word, _mm512_set1_epi32(0x10000));
+  const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+  __m512i sum = _mm512_add_epi32(word, below);
+  sum = _mm512_mask_add_epi32(sum, odd, sum, _mm512_set1_epi32(1));
+  sum = _mm512_mask_or_epi32(sum, nan, word, quiet);
+  const auto words = reinterpret_cast<Words>(sum);
+  return __builtin_shufflevector(words, words, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27,
+                                 29, 31);
+#else
+  const auto word = bits_as<std::uint32_t>(v);
+  const auto rounded = word + 0x7fffU + (word >> 16 & 1U);
+  const auto sum = in_register(v == v ? rounded : word | 0x400000U);  // shifted once
+  return __builtin_convertvector(sum >> 16, HalfBits);
+#endif
+}
+
+/// Rounds floats to the nearest halves of type T, ties to even.
+template <class T>
+TESSERA_INLINE HalfBits narrow(Vector<float> v) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return narrow_to_bfloats(v);
+  } else {
+#if defined(__AVX512F__)
+    return reinterpret_cast<HalfBits>(
+        _mm512_maskz_cvtps_ph(0xffff, v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#elif defined(__F16C__)
+    return reinterpret_cast<HalfBits>(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+#else
+    HalfBits halves;
+    for (int i = 0; i < lanes_of<HalfBits>; ++i) halves[i] = half_bits(v[i]);
+    return halves;
+#endif
+  }
 }
 
 /// Converts one value between its storage type and its arithmetic type.
@@ -62,6 +106,9 @@ TESSERA_INLINE void narrow_to(Half& to, float x) {
   to.bits = half_bits(x);
 #endif
 }
+
+TESSERA_INLINE float widen(const BFloat16& x) { return bfloat16_value(x.bits); }
+TESSERA_INLINE void narrow_to(BFloat16& to, float x) { to.bits = bfloat16_bits(x); }
 
 }  // namespace
 }  // namespace tessera::inline v1::simd

@@ -1,7 +1,7 @@
 #pragma once
 // Simd<T>: the vector operations of kernels that are templates on their element type. Other element
-// types specialise it: Half, which is stored in 16 bits, and the traced elements of lab/, which
-// report their loads and stores.
+// types specialise it: Half and BFloat16, which are stored in 16 bits, and the traced elements of
+// lab/, which report their loads and stores.
 
 #include "base/simd/arithmetic.hpp"
 #include "base/simd/half.hpp"
@@ -51,13 +51,18 @@ struct Simd {
   TESSERA_INLINE static vec neg_mul_add(vec a, vec b, vec c) { return simd::neg_mul_add(a, b, c); }
 };
 
-template <>
-struct Simd<Half> : Simd<float> {
-  TESSERA_INLINE static vec load(const Half* p) { return widen(simd::load<HalfBits>(p)); }
-  TESSERA_INLINE static void store(Half* p, vec v) { simd::store(p, narrow(v)); }
-  TESSERA_INLINE static void stream(Half* p, vec v) { simd::stream(p, narrow(v)); }
-  TESSERA_INLINE static void store(Half* p, vec v, index_t first, index_t last) {
-    store_between(&p->bits, narrow(v), first, last);
+/// Halves: stored in 16 bits, vectors of float.
+template <class T>
+requires is_stored_half<T>
+struct Simd<T> : Simd<float> {
+  TESSERA_INLINE static vec load(const T* p) { return widen<T>(simd::load<HalfBits>(p)); }
+  TESSERA_INLINE static vec load(const T* p, index_t n) {
+    return widen<T>(load_halves(&p->bits, n));
+  }
+  TESSERA_INLINE static void store(T* p, vec v) { simd::store(p, narrow<T>(v)); }
+  TESSERA_INLINE static void stream(T* p, vec v) { simd::stream(p, narrow<T>(v)); }
+  TESSERA_INLINE static void store(T* p, vec v, index_t first, index_t last) {
+    store_between(&p->bits, narrow<T>(v), first, last);
   }
 };
 

@@ -18,11 +18,11 @@ using tessera::matmul::Gemm;
 
 /// An operand with double buffering of its slices: one slice is present, the next in flight. A view
 /// of the whole operand if it is at home or in shared memory.
-template <class T>
+template <class T, class S>
 class SlicedOperand {
  public:
   enum class Side { a, b };
-  SlicedOperand(const Round<T>& round, const Slices& slices, Side side)
+  SlicedOperand(const Round<T, S>& round, const Slices& slices, Side side)
       : comm_(round.comm),
         matrix_(side == Side::a ? round.product.a : round.product.b),
         op_(side == Side::a ? round.product.op_a : round.product.op_b),
@@ -39,8 +39,8 @@ class SlicedOperand {
     for (const auto& k : slices)
       most = std::max(most, needs_.emplace_back(need(k)).of(comm_.rank()).area());
     if (matrix_.shared()) return;
-    here_ = machine::Buffer<T>(most);
-    next_ = machine::Buffer<T>(most);
+    here_ = machine::Buffer<S>(most);
+    next_ = machine::Buffer<S>(most);
   }
 
   /// Starts receiving a slice, to be completed by finish(); its messages join the request.
@@ -51,7 +51,7 @@ class SlicedOperand {
     request.join(std::move(moving_->request()));
   }
   /// Returns the slice. Precondition: its messages are complete.
-  MatrixView<const T> finish(std::size_t slice) {
+  MatrixView<const S> finish(std::size_t slice) {
     if (needs_.empty())
       return along_k(matrix_.view(), op_, k_is_cols_when_, k_[slice].begin - all_.begin,
                      k_[slice].size());
@@ -66,26 +66,26 @@ class SlicedOperand {
   }
 
  private:
-  MatrixView<T> view(machine::Buffer<T>& buffer, std::size_t slice) const {
+  MatrixView<S> view(machine::Buffer<S>& buffer, std::size_t slice) const {
     const layout::Box& box = needs_[slice].of(comm_.rank());
     return matrix_view(buffer.data(), box.rows.size(), box.cols.size());
   }
 
   const mpi::Communicator& comm_;
-  const DistributedMatrix<T>& matrix_;
+  const DistributedMatrix<S>& matrix_;
   Op op_, k_is_cols_when_;
   Range all_;                        // of k
   std::vector<Range> k_;             // by slice
   std::vector<MatrixLayout> needs_;  // by slice; empty if at home
-  machine::Buffer<T> here_, next_, scratch_;
-  std::optional<mpi::Redistribution<T>> moving_;
+  machine::Buffer<S> here_, next_, scratch_;
+  std::optional<mpi::Redistribution<S>> moving_;
 };
 
 /// The leaves of a rank, accumulated slice by slice.
-template <class T>
+template <class T, class S>
 class Growth {
  public:
-  Growth(const Product<T>& product, const Method& method, const Plan& plan, const Cuboid& mine,
+  Growth(const Product<T, S>& product, const Method& method, const Plan& plan, const Cuboid& mine,
          MatrixView<T> first)
       : product_(product),
         method_(method),
@@ -96,7 +96,7 @@ class Growth {
   }
 
   /// Adds the product of a and b, the slices of the range k.
-  void add(MatrixView<const T> a, MatrixView<const T> b, Range k, mpi::Phases& phases) {
+  void add(MatrixView<const S> a, MatrixView<const S> b, Range k, mpi::Phases& phases) {
     if (k.empty()) return;
     for (index_t leaf = mine_.leaves.begin; leaf < mine_.leaves.end; ++leaf) {
       const Range whole{leaves_.begin(leaf), leaves_.begin(leaf + 1)};
@@ -104,7 +104,7 @@ class Growth {
       if (part.empty()) continue;
       const bool begins = part.begin == whole.begin;
       if (begins) sum_ = sums_.begin(leaf);
-      const Gemm<T> gemm{
+      const Gemm<T, S> gemm{
           product_.alpha,
           along_k(a, product_.op_a, Op::none, part.begin - k.begin, part.size()),
           product_.op_a,
@@ -121,7 +121,7 @@ class Growth {
   std::vector<NodeValue<T>> values() { return sums_.values(); }
 
  private:
-  const Product<T>& product_;
+  const Product<T, S>& product_;
   const Method& method_;
   Leaves leaves_;
   Cuboid mine_;
@@ -131,21 +131,21 @@ class Growth {
 
 }  // namespace
 
-template <class T>
-std::vector<NodeValue<T>> compute_in_slices(const Round<T>& round, const Slices& slices,
+template <class T, class S>
+std::vector<NodeValue<T>> compute_in_slices(const Round<T, S>& round, const Slices& slices,
                                             MatrixView<T> first, mpi::Phases& phases) {
   const mpi::Communicator& comm = round.comm;
   const auto rank = static_cast<std::size_t>(comm.rank());
-  SlicedOperand<T> a(round, slices, SlicedOperand<T>::Side::a);
-  SlicedOperand<T> b(round, slices, SlicedOperand<T>::Side::b);
-  Growth<T> growth(round.product, round.method, round.plan, round.plan.cuboids[rank], first);
+  using Operand = SlicedOperand<T, S>;
+  Operand a(round, slices, Operand::Side::a), b(round, slices, Operand::Side::b);
+  Growth<T, S> growth(round.product, round.method, round.plan, round.plan.cuboids[rank], first);
   mpi::Request request;
   const auto begin = [&](std::size_t slice) {
     a.begin(slice, request);
     b.begin(slice, request);
   };
   for (std::size_t slice = 0; slice < slices.size(); ++slice) {
-    MatrixView<const T> a_slice, b_slice;
+    MatrixView<const S> a_slice, b_slice;
     {
       const mpi::PhaseScope scope(phases, "exchange");
       const mpi::InFlight flight(phases, comm.size());
@@ -164,14 +164,16 @@ std::vector<NodeValue<T>> compute_in_slices(const Round<T>& round, const Slices&
   return growth.values();
 }
 
-#define TESSERA_INSTANTIATE(T)                                                            \
-  template std::vector<NodeValue<T>> compute_in_slices<T>(const Round<T>&, const Slices&, \
-                                                          MatrixView<T>, mpi::Phases&)
+#define TESSERA_INSTANTIATE(T, S)                                                         \
+  template std::vector<NodeValue<T>> compute_in_slices(const Round<T, S>&, const Slices&, \
+                                                       MatrixView<T>, mpi::Phases&)
 
-TESSERA_INSTANTIATE(float);
-TESSERA_INSTANTIATE(double);
-TESSERA_INSTANTIATE(Complex<float>);
-TESSERA_INSTANTIATE(Complex<double>);
+TESSERA_INSTANTIATE(float, float);
+TESSERA_INSTANTIATE(double, double);
+TESSERA_INSTANTIATE(Complex<float>, Complex<float>);
+TESSERA_INSTANTIATE(Complex<double>, Complex<double>);
+TESSERA_INSTANTIATE(float, Half);
+TESSERA_INSTANTIATE(float, BFloat16);
 #undef TESSERA_INSTANTIATE
 
 }  // namespace tessera::inline v1::dist::matmul

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "dist/matmul/homes.hpp"
+#include "dist/matmul/multiply_plan.hpp"
 #include "dist/matmul/product_parts.hpp"
 
 namespace tessera::inline v1::dist::matmul {
@@ -36,8 +37,8 @@ LaidOutProduct<T> with_row_major_result(const LaidOutProduct<T>& p) {
   return {p.alpha, flipped(p.b), p.op_b, flipped(p.a), p.op_a, p.beta, flipped(p.c)};
 }
 
-template <class T>
-Shape check(const mpi::Communicator& comm, const LaidOutProduct<T>& p) {
+template <class T, class S>
+Shape check(const mpi::Communicator& comm, const LaidOutProduct<T, S>& p) {
   const auto after = [](const auto& x, Op op) {
     return stored(op, x.distribution.rows(), x.distribution.cols());
   };
@@ -122,19 +123,17 @@ void multiply_by_plan(const mpi::Communicator& comm, const LaidOutProduct<T>& p,
       relayout_all<T>(comm, matrices, memory, method);
     }
     const mpi::PhaseScope scope(phases, "compute");
-    values = compute_nodes<T>({p.alpha, a.view, p.op_a, b.view, p.op_b, T{0}, first}, method, plan,
-                              mine, phases);
+    values = compute_nodes<T, T>({p.alpha, a.view, p.op_a, b.view, p.op_b, T{0}, first}, method,
+                                 plan, mine, phases);
   }
   const mpi::PhaseScope scope(phases, "exchange");
   if (!at_home) combine_nodes(comm, plan, values, c, phases);
   put<T>(comm, p, T{1}, {c.view().data, c.view().ld}, c.layout(), method);
 }
 
-}  // namespace
-
 template <class T>
-void multiply(const mpi::Communicator& comm, const LaidOutProduct<T>& product, const Method& method,
-              mpi::Phases& phases) {
+void multiply_numbers(const mpi::Communicator& comm, const LaidOutProduct<T>& product,
+                      const Method& method, mpi::Phases& phases) {
   const LaidOutProduct<T> p = with_row_major_result(product);
   const Shape shape = check(comm, p);
   Method resolved = method;
@@ -147,17 +146,47 @@ void multiply(const mpi::Communicator& comm, const LaidOutProduct<T>& product, c
                      p.b.order == StorageOrder::row_major;
   if (!stays) return multiply_by_plan(comm, p, plan, resolved, phases);
   const mpi::PhaseScope scope(phases, "compute");
-  compute_nodes<T>({p.alpha, whole_of(p.a), p.op_a, whole_of(p.b), p.op_b, p.beta, whole_of(p.c)},
-                   resolved, plan, plan.of(0), phases);
+  compute_nodes<T, T>(
+      {p.alpha, whole_of(p.a), p.op_a, whole_of(p.b), p.op_b, p.beta, whole_of(p.c)}, resolved,
+      plan, plan.of(0), phases);
 }
 
-#define TESSERA_INSTANTIATE(T)                                                                 \
-  template void multiply<T>(const mpi::Communicator&, const LaidOutProduct<T>&, const Method&, \
-                            mpi::Phases&)
-TESSERA_INSTANTIATE(float);
-TESSERA_INSTANTIATE(double);
-TESSERA_INSTANTIATE(Complex<float>);
-TESSERA_INSTANTIATE(Complex<double>);
+/// Multiplies halves by a plan that is used once.
+template <class T, class S>
+void multiply_halves(const mpi::Communicator& comm, const LaidOutProduct<T, S>& p,
+                     const Method& method, mpi::Phases& phases) {
+  check(comm, p);
+  const auto stored = [](const auto& x) { return StoredMatrix{x.distribution, x.order}; };
+  MultiplyPlan<T, S> plan(
+      comm, {stored(p.a), p.op_a, stored(p.b), p.op_b, stored(p.c), p.beta != 0}, method);
+  plan.execute(p.alpha, p.a.local, p.b.local, p.beta, p.c.local);
+  for (const auto& [name, seconds] : plan.phases().seconds()) phases.add(name, seconds);
+}
+
+}  // namespace
+
+template <class T, class S>
+void multiply(const mpi::Communicator& comm, const LaidOutProduct<T, S>& product,
+              const Method& method, mpi::Phases& phases) {
+  require_multiplies<T, S>(method);
+  if constexpr (is_stored_half<S>) {
+    multiply_halves(comm, product, method, phases);
+  } else {
+    multiply_numbers(comm, product, method, phases);
+  }
+}
+
+#define TESSERA_INSTANTIATE(T, S)                                                              \
+  template void multiply(const mpi::Communicator&, const LaidOutProduct<T, S>&, const Method&, \
+                         mpi::Phases&)
+TESSERA_INSTANTIATE(float, float);
+TESSERA_INSTANTIATE(double, double);
+TESSERA_INSTANTIATE(Complex<float>, Complex<float>);
+TESSERA_INSTANTIATE(Complex<double>, Complex<double>);
+TESSERA_INSTANTIATE(Half, Half);
+TESSERA_INSTANTIATE(float, Half);
+TESSERA_INSTANTIATE(BFloat16, BFloat16);
+TESSERA_INSTANTIATE(float, BFloat16);
 #undef TESSERA_INSTANTIATE
 
 }  // namespace tessera::inline v1::dist::matmul

@@ -15,52 +15,53 @@ struct LaidOut {
 };
 
 /// c = alpha op(a) op(b) + beta c on all ranks of comm; beta == 0 never reads c, alpha == 0 reads
-/// neither a nor b. c overlaps neither.
-template <class T>
+/// neither a nor b. c overlaps neither. Elements of a and b are of type S: T, or halves where T is
+/// float, as in Gemm.
+template <class T, class S = T>
 struct LaidOutProduct {
-  T alpha = T{1};
-  LaidOut<const T> a;
+  Factor<T> alpha = Factor<T>{1};
+  LaidOut<const S> a;
   Op op_a = Op::none;
-  LaidOut<const T> b;
+  LaidOut<const S> b;
   Op op_b = Op::none;
-  T beta = T{0};
+  Factor<T> beta = Factor<T>{0};
   LaidOut<T> c;
 };
 
 /// Multiplies by a recursive plan: each rank receives its part of the operands directly from where
 /// the caller has them, in one message a pair of ranks, and sends its part of the result to where
-/// it belongs. A single rank multiplies in the caller's memory. T is float, double or Complex of
-/// these, or std::complex; of the method, kernel, tuning, threads and weights are used. Throws
-/// Error(usage), naming the argument, on all ranks if shapes or ranks do not match, and on one if
-/// its memory does not fit. Collective.
-template <class T>
-void multiply(const mpi::Communicator& comm, const LaidOutProduct<T>& product, const Method& method,
-              mpi::Phases& phases);
-/// Multiplies matrices of std::complex.
-template <class T>
-requires is_std_complex<T>
-void multiply(const mpi::Communicator& comm, const LaidOutProduct<T>& product, const Method& method,
-              mpi::Phases& phases) {
-  using Own = Complex<typename T::value_type>;
-  const auto operand = [](const LaidOut<const T>& x) {
-    const auto* const data = reinterpret_cast<const Own*>(x.local.data);
-    return LaidOut<const Own>{x.distribution, {data, x.local.ld}, x.order};
-  };
-  const LaidOut<T>& c = product.c;
+/// it belongs. A single rank multiplies in the caller's memory. T is float, double, Complex of
+/// these, Half or BFloat16, under any name; of the method, kernel, tuning, threads and weights are
+/// used. Throws Error(usage), naming the argument, on all ranks if shapes or ranks do not match,
+/// and on one if its memory does not fit. Collective.
+template <class T, class S>
+void multiply(const mpi::Communicator& comm, const LaidOutProduct<T, S>& product,
+              const Method& method, mpi::Phases& phases);
+/// Returns the same matrix of Tessera's numbers.
+template <class T,
+          class O = std::conditional_t<std::is_const_v<T>, const Own<std::remove_const_t<T>>,
+                                       Own<std::remove_const_t<T>>>>
+[[nodiscard]] LaidOut<O> own_laid_out(const LaidOut<T>& x) {
+  return {x.distribution, {reinterpret_cast<O*>(x.local.data), x.local.ld}, x.order};
+}
+/// Multiplies matrices of numbers under others' names, as std::complex.
+template <class T, class S>
+requires is_foreign<S>
+void multiply(const mpi::Communicator& comm, const LaidOutProduct<T, S>& product,
+              const Method& method, mpi::Phases& phases) {
   multiply(comm,
-           LaidOutProduct<Own>{
-               .alpha = {product.alpha.real(), product.alpha.imag()},
-               .a = operand(product.a),
-               .op_a = product.op_a,
-               .b = operand(product.b),
-               .op_b = product.op_b,
-               .beta = {product.beta.real(), product.beta.imag()},
-               .c = {c.distribution, {reinterpret_cast<Own*>(c.local.data), c.local.ld}, c.order}},
+           LaidOutProduct<Own<T>, Own<S>>{.alpha = own(product.alpha),
+                                          .a = own_laid_out(product.a),
+                                          .op_a = product.op_a,
+                                          .b = own_laid_out(product.b),
+                                          .op_b = product.op_b,
+                                          .beta = own(product.beta),
+                                          .c = own_laid_out(product.c)},
            method, phases);
 }
 /// Multiplies without phases.
-template <class T>
-void multiply(const mpi::Communicator& comm, const LaidOutProduct<T>& product,
+template <class T, class S>
+void multiply(const mpi::Communicator& comm, const LaidOutProduct<T, S>& product,
               const Method& method = {}) {
   mpi::Phases unused;
   multiply(comm, product, method, unused);

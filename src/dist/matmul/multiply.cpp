@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "dist/matmul/product_parts.hpp"
+#include "kernels/matmul/rounded.hpp"
 
 namespace tessera::inline v1::dist::matmul {
 
@@ -33,11 +34,9 @@ void require_runnable(const Method& method, index_t ranks) {
           fmt::format("the algorithm {} {}; take that, or another algorithm", row.name, unmet));
 }
 
-template <class T>
-void check(const mpi::Communicator& comm, const Product<T>& product) {
-  const auto shape = [](const DistributedMatrix<T>& x) {
-    return fmt::format("{} x {}", x.rows(), x.cols());
-  };
+template <class T, class S>
+void check(const mpi::Communicator& comm, const Product<T, S>& product) {
+  const auto shape = [](const auto& x) { return fmt::format("{} x {}", x.rows(), x.cols()); };
   const Extents a = stored(product.op_a, product.a.rows(), product.a.cols());
   const Extents b = stored(product.op_b, product.b.rows(), product.b.cols());
   require_argument(b.rows == a.cols, "b", [&] {
@@ -55,7 +54,7 @@ void check(const mpi::Communicator& comm, const Product<T>& product) {
     require_argument(ranks == comm.size(), operand.first, [&] {
       return fmt::format("is distributed over {} ranks: comm has {}", ranks, comm.size());
     });
-    require_argument(operand.second != &product.c, "c", [&] {
+    require_argument(static_cast<const void*>(operand.second) != &product.c, "c", [&] {
       return fmt::format(
           "is the same matrix as {}, which is read while c is written; pass another matrix",
           operand.first);
@@ -94,29 +93,55 @@ void require_method(const mpi::Communicator& comm, const Method& method) {
   require_runnable(method, comm.size());
 }
 
-template <class T>
-void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
+namespace {
+
+/// Multiplies halves: sums in float in the layout of c, rounded at the end.
+template <class S>
+void multiply_halves(const mpi::Communicator& comm, const Product<S>& product, const Method& method,
+                     mpi::Phases& phases) {
+  DistributedMatrix<float> sum(comm, product.c.layout());
+  const auto convert = [&](const auto& body) {
+    const mpi::PhaseScope scope(phases, "compute");
+    machine::parallel(method.threads, body);
+  };
+  if (product.beta != 0) convert([&] { tessera::matmul::widen<S>(product.c.view(), sum.view()); });
+  multiply(comm,
+           Product<float, S>{product.alpha, product.a, product.op_a, product.b, product.op_b,
+                             product.beta, sum},
+           method, phases);
+  convert([&] { tessera::matmul::narrow<S>(sum.view(), product.c.view()); });
+}
+
+}  // namespace
+
+template <class T, class S>
+void multiply(const mpi::Communicator& comm, const Product<T, S>& product, const Method& method,
               mpi::Phases& phases) {
   check(comm, product);
   require_method(comm, method);
-  Method resolved = method;
-  if (resolved.kernel == nullptr) resolved.kernel = &tessera::matmul::best();
-  std::get<MultiplyFunction<T>>(info(resolved.algorithm).multiply)(comm, product, resolved, phases);
+  require_multiplies<T, S>(method);
+  if constexpr (is_stored_half<T>) {
+    multiply_halves(comm, product, method, phases);
+  } else {
+    Method resolved = method;
+    if (resolved.kernel == nullptr) resolved.kernel = &tessera::matmul::best();
+    std::get<MultiplyFunction<T, S>>(info(resolved.algorithm).multiply)(comm, product, resolved,
+                                                                        phases);
+  }
 }
 
-#define TESSERA_INSTANTIATE(T) template void check<T>(const mpi::Communicator&, const Product<T>&)
-TESSERA_INSTANTIATE(float);
-TESSERA_INSTANTIATE(double);
-TESSERA_INSTANTIATE(Complex<float>);
-TESSERA_INSTANTIATE(Complex<double>);
+#define TESSERA_INSTANTIATE(T, S)                                                       \
+  template void check(const mpi::Communicator&, const Product<T, S>&);                  \
+  template void multiply(const mpi::Communicator&, const Product<T, S>&, const Method&, \
+                         mpi::Phases&)
+TESSERA_INSTANTIATE(float, float);
+TESSERA_INSTANTIATE(double, double);
+TESSERA_INSTANTIATE(Complex<float>, Complex<float>);
+TESSERA_INSTANTIATE(Complex<double>, Complex<double>);
+TESSERA_INSTANTIATE(Half, Half);
+TESSERA_INSTANTIATE(float, Half);
+TESSERA_INSTANTIATE(BFloat16, BFloat16);
+TESSERA_INSTANTIATE(float, BFloat16);
 #undef TESSERA_INSTANTIATE
-template void multiply<float>(const mpi::Communicator&, const Product<float>&, const Method&,
-                              mpi::Phases&);
-template void multiply<double>(const mpi::Communicator&, const Product<double>&, const Method&,
-                               mpi::Phases&);
-template void multiply<Complex<float>>(const mpi::Communicator&, const Product<Complex<float>>&,
-                                       const Method&, mpi::Phases&);
-template void multiply<Complex<double>>(const mpi::Communicator&, const Product<Complex<double>>&,
-                                        const Method&, mpi::Phases&);
 
 }  // namespace tessera::inline v1::dist::matmul

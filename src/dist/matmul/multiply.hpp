@@ -3,7 +3,6 @@
 // memory, traffic and time.
 
 #include <algorithm>
-#include <complex>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,15 +21,15 @@
 namespace tessera::inline v1::dist::matmul {
 
 /// c = alpha * op(a) op(b) + beta * c on all ranks of comm; beta == 0 never reads c. The layouts
-/// are any homes.
-template <class T>
+/// are any homes. Elements of a and b are of type S: T, or halves where T is float, as in Gemm.
+template <class T, class S = T>
 struct Product {
-  T alpha = T{1};
-  const DistributedMatrix<T>& a;
+  Factor<T> alpha = Factor<T>{1};
+  const DistributedMatrix<S>& a;
   Op op_a = Op::none;
-  const DistributedMatrix<T>& b;
+  const DistributedMatrix<S>& b;
   Op op_b = Op::none;
-  T beta = T{0};
+  Factor<T> beta = Factor<T>{0};
   DistributedMatrix<T>& c;
 
   [[nodiscard]] index_t m() const { return c.rows(); }
@@ -40,8 +39,8 @@ struct Product {
 
 /// Throws Error(usage) that names the argument unless the shapes agree, all three matrices are on
 /// the ranks of comm, and c is neither a nor b. multiply() and Freivalds call it first. Local.
-template <class T>
-void check(const mpi::Communicator& comm, const Product<T>& product);
+template <class T, class S>
+void check(const mpi::Communicator& comm, const Product<T, S>& product);
 
 /// Algorithm, kernel and parameters of a product. An algorithm ignores those that its entry does
 /// not use.
@@ -67,35 +66,37 @@ struct Method {
 
 /// Multiplies. Throws Error(usage) that names the argument if arguments are inconsistent. Adds to
 /// the phases "exchange" and "compute". With the kernel cache_oblivious the bits of c depend on the
-/// operands only, not on ranks, threads, algorithm or grid. Collective.
-template <class T>
-void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
+/// operands only, not on ranks, threads, algorithm or grid. Halves are sent as they are and
+/// multiplied by that kernel only; c of halves is summed in a matrix of float in addition, and
+/// rounded once. Collective.
+template <class T, class S>
+void multiply(const mpi::Communicator& comm, const Product<T, S>& product, const Method& method,
               mpi::Phases& phases);
-template <class T>
-void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method = {}) {
+template <class T, class S>
+void multiply(const mpi::Communicator& comm, const Product<T, S>& product,
+              const Method& method = {}) {
   mpi::Phases unused;
   multiply(comm, product, method, unused);
 }
 /// c = a b.
-template <class T>
-void multiply(const mpi::Communicator& comm, const DistributedMatrix<T>& a,
-              const DistributedMatrix<T>& b, DistributedMatrix<T>& c, const Method& method = {}) {
-  multiply(comm, Product<T>{.a = a, .b = b, .c = c}, method);
+template <class T, class S>
+void multiply(const mpi::Communicator& comm, const DistributedMatrix<S>& a,
+              const DistributedMatrix<S>& b, DistributedMatrix<T>& c, const Method& method = {}) {
+  multiply(comm, Product<T, S>{.a = a, .b = b, .c = c}, method);
 }
-/// Multiplies matrices of std::complex.
-template <class T>
-requires is_std_complex<T>
-void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
+/// Multiplies matrices of numbers under others' names, as std::complex.
+template <class T, class S>
+requires is_foreign<S>
+void multiply(const mpi::Communicator& comm, const Product<T, S>& product, const Method& method,
               mpi::Phases& phases) {
-  using Own = Complex<typename T::value_type>;
   multiply(comm,
-           Product<Own>{.alpha = {product.alpha.real(), product.alpha.imag()},
-                        .a = product.a,
-                        .op_a = product.op_a,
-                        .b = product.b,
-                        .op_b = product.op_b,
-                        .beta = {product.beta.real(), product.beta.imag()},
-                        .c = product.c},
+           Product<Own<T>, Own<S>>{.alpha = own(product.alpha),
+                                   .a = product.a,
+                                   .op_a = product.op_a,
+                                   .b = product.b,
+                                   .op_b = product.op_b,
+                                   .beta = own(product.beta),
+                                   .c = product.c},
            method, phases);
 }
 
@@ -186,8 +187,8 @@ struct Uses {
   bool plans = false;  ///< recursive plans, hence weights, rounds, slices and shared memory
 };
 
-template <class T>
-using MultiplyFunction = void (*)(const mpi::Communicator&, const Product<T>&, const Method&,
+template <class T, class S = T>
+using MultiplyFunction = void (*)(const mpi::Communicator&, const Product<T, S>&, const Method&,
                                   mpi::Phases&);
 
 /// A distributed algorithm: what the tables and options show, and its functions.
@@ -200,7 +201,8 @@ struct AlgorithmInfo {
   /// nullptr: it runs on any.
   std::string (*unmet)(const Method& method, index_t ranks) = nullptr;
   std::tuple<MultiplyFunction<float>, MultiplyFunction<double>, MultiplyFunction<Complex<float>>,
-             MultiplyFunction<Complex<double>>>
+             MultiplyFunction<Complex<double>>, MultiplyFunction<float, Half>,
+             MultiplyFunction<float, BFloat16>>
       multiply;
   /// Returns the memory, traffic and arithmetic of every rank, for any number of ranks.
   std::vector<Forecast> (*forecast)(const ForecastRequest& request, const Method& method,

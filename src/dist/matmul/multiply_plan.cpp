@@ -61,18 +61,13 @@ Shape check_layouts(const mpi::Communicator& comm, const ProductLayouts& p) {
 }
 
 /// Throws Error(usage) unless the method can multiply elements of T by a plan.
-template <class T>
+template <class T, class S>
 void check_plan_method(const mpi::Communicator& comm, const Method& method) {
   require_method(comm, method);
   require_argument(
       method.algorithm == Algorithm::recursive, "method.algorithm",
       fmt::format("is {}: a plan multiplies by the recursive one", info(method.algorithm).name));
-  if constexpr (is_complex<T>) {
-    const tessera::matmul::Variant* const kernel = method.kernel;
-    const bool computes =
-        kernel == nullptr || (sizeof(T) == 8 ? kernel->c64 != nullptr : kernel->c128 != nullptr);
-    require_argument(computes, "method.kernel", "does not multiply complex numbers");
-  }
+  require_multiplies<T, S>(method);
 }
 
 /// Returns the boxes of a distribution that has one on each rank.
@@ -120,8 +115,10 @@ std::optional<std::vector<Found>> places_in_c(const Plan& plan, const Distributi
 
 }  // namespace
 
-template <class T>
-struct MultiplyPlan<T>::State {
+template <class T, class S>
+struct MultiplyPlan<T, S>::State {
+  using Arguments = ProductMemory<T, S>;
+
   State(const mpi::Communicator& communicator, const ProductLayouts& asked, const Method& chosen)
       : comm(communicator),
         is_turned(asked.c.order == StorageOrder::column_major),
@@ -135,8 +132,9 @@ struct MultiplyPlan<T>::State {
     needed = {boxes_here(layouts.a), boxes_here(layouts.b), boxes_here(layouts.c)};
     c_read.resize(needed[2].size());
     if (any(a.elsewhere) || any(b.elsewhere))
-      fetch = relayouts({{layouts.a.distribution, Op::none, Distribution(a.elsewhere), a.order},
-                         {layouts.b.distribution, Op::none, Distribution(b.elsewhere), b.order}});
+      fetch =
+          relayouts<S>({{layouts.a.distribution, Op::none, Distribution(a.elsewhere), a.order},
+                        {layouts.b.distribution, Op::none, Distribution(b.elsewhere), b.order}});
     plan_result();
   }
 
@@ -148,8 +146,10 @@ struct MultiplyPlan<T>::State {
   [[nodiscard]] std::vector<Box> boxes_here(const StoredMatrix& x) const {
     return relayout::stored_boxes(x.distribution, x.order, comm.rank());
   }
+  /// Plans relayouts of elements of N.
+  template <class N>
   [[nodiscard]] relayout::Plan relayouts(const std::vector<Relayout>& matrices) const {
-    return {comm, matrices, static_cast<index_t>(sizeof(T)), method.threads};
+    return {comm, matrices, static_cast<index_t>(sizeof(N)), method.threads};
   }
 
   void plan_result() {
@@ -163,9 +163,9 @@ struct MultiplyPlan<T>::State {
     }
     apart = machine::Buffer<T>(m * n);
     values = room_for_nodes(plan, mine, matrix_view(apart.data(), m, n));
-    if (layouts.reads_c) start = relayouts({{c, Op::none, Distribution(c_start_layout(plan))}});
+    if (layouts.reads_c) start = relayouts<T>({{c, Op::none, Distribution(c_start_layout(plan))}});
     if (!splits_k(plan)) {
-      put = relayouts({{Distribution(c_layout(plan)), Op::none, c}});
+      put = relayouts<T>({{Distribution(c_layout(plan)), Op::none, c}});
       return;
     }
     const auto boxes = boxes_of(c);
@@ -177,15 +177,15 @@ struct MultiplyPlan<T>::State {
       return;
     }
     sums = machine::Buffer<T>(home.area());
-    put = relayouts({{Distribution(homes), Op::none, c}});
+    put = relayouts<T>({{Distribution(homes), Op::none, c}});
   }
 
-  [[nodiscard]] ProductMemory<T> memory_of(const ProductMemory<T>& m) const {
-    return is_turned ? ProductMemory<T>{m.alpha, m.b, m.a, m.beta, m.c} : m;
+  [[nodiscard]] Arguments memory_of(const Arguments& m) const {
+    return is_turned ? Arguments{m.alpha, m.b, m.a, m.beta, m.c} : m;
   }
 
   /// Formats no text unless something is wrong.
-  void check(const ProductMemory<T>& m) const {
+  void check(const Arguments& m) const {
     const auto name_a = [&] { return is_turned ? "b" : "a"; };
     const auto name_b = [&] { return is_turned ? "a" : "b"; };
     const auto name_c = [] { return "c"; };
@@ -201,33 +201,33 @@ struct MultiplyPlan<T>::State {
       throw Error::of_argument("c", std::string("overlaps ").append(name_b()));
   }
 
-  void fetch_operands(const ProductMemory<T>& m) {
-    const LocalArray<T> to_a{a.copy.data(), a.box.cols.size()},
+  void fetch_operands(const Arguments& m) {
+    const LocalArray<S> to_a{a.copy.data(), a.box.cols.size()},
         to_b{b.copy.data(), b.box.cols.size()};
-    const std::array memory{Memory<T>{m.a, std::span(&to_a, 1)},
-                            Memory<T>{m.b, std::span(&to_b, 1)}};
-    fetch->template execute<T>(memory);
+    const std::array memory{Memory<S>{m.a, std::span(&to_a, 1)},
+                            Memory<S>{m.b, std::span(&to_b, 1)}};
+    fetch->template execute<S>(memory);
   }
   /// Copies c to where it is accumulated.
-  void start_from_c(const ProductMemory<T>& m) {
+  void start_from_c(const Arguments& m) {
     for (std::size_t k = 0; k < c_read.size(); ++k) c_read[k] = {m.c[k].data, m.c[k].ld};
     const LocalArray<T> to{apart.data(), mine.n.size()};
     const Memory<T> memory{c_read, std::span(&to, 1)};
     start->template execute<T>(std::span(&memory, 1));
   }
-  void put_result(const ProductMemory<T>& m, const T* data, index_t ld) {
+  void put_result(const Arguments& m, const T* data, index_t ld) {
     const LocalArray<const T> from{data, ld};
     const Memory<T> memory{std::span(&from, 1), m.c};
     put->template execute<T>(std::span(&memory, 1));
   }
-  [[nodiscard]] MatrixView<T> block_of_c(const ProductMemory<T>& m, const Box& box) const {
+  [[nodiscard]] MatrixView<T> block_of_c(const Arguments& m, const Box& box) const {
     return view_at(*in_c, m.c[static_cast<std::size_t>(in_c->array)], box, StorageOrder::row_major);
   }
 
-  void compute(const ProductMemory<T>& m) {
+  void compute(const Arguments& m) {
     if (values.empty()) return;
     if (!put && !combination) values.front().view = block_of_c(m, {mine.m, mine.n});
-    tessera::matmul::Gemm<T> all{m.alpha, {}, a.op, {}, b.op, m.beta, {}};
+    tessera::matmul::Gemm<T, S> all{m.alpha, {}, a.op, {}, b.op, m.beta, {}};
     if (m.alpha == T{0}) {  // neither a nor b may be there
       all.op_a = all.op_b = Op::none;
     } else {
@@ -241,7 +241,7 @@ struct MultiplyPlan<T>::State {
                      phases);
         continue;
       }
-      tessera::matmul::Gemm<T> scaled = all;
+      tessera::matmul::Gemm<T, S> scaled = all;
       scaled.a = {nullptr, value.view.rows, 0, 0};
       scaled.b = {nullptr, 0, value.view.cols, value.view.cols};
       if (value.node.first != 0) scaled.beta = T{0};
@@ -249,7 +249,7 @@ struct MultiplyPlan<T>::State {
     }
   }
 
-  void execute(const ProductMemory<T>& m) {
+  void execute(const Arguments& m) {
     {
       const mpi::PhaseScope scope(phases, "exchange");
       if (fetch && m.alpha != T{0}) fetch_operands(m);
@@ -284,7 +284,7 @@ struct MultiplyPlan<T>::State {
   Method method;
   Plan plan;
   Cuboid mine;
-  PlannedOperand<T> a, b;
+  PlannedOperand<S> a, b;
   std::array<std::vector<Box>, 3> needed;  ///< of a, b and c on this rank, as they are stored
   std::vector<LocalArray<const T>> c_read;
   Found in_c;  ///< where this rank accumulates or sums in c
@@ -296,65 +296,66 @@ struct MultiplyPlan<T>::State {
   mpi::Phases phases;
 };
 
-template <class T>
-MultiplyPlan<T>::MultiplyPlan(const mpi::Communicator& comm, const ProductLayouts& layouts,
-                              const Method& method) {
+template <class T, class S>
+MultiplyPlan<T, S>::MultiplyPlan(const mpi::Communicator& comm, const ProductLayouts& layouts,
+                                 const Method& method) {
   require_argument(!comm.empty(), "comm", "is an empty communicator");
-  check_plan_method<T>(comm, method);
+  check_plan_method<T, S>(comm, method);
   check_layouts<T>(comm, layouts);  // names a and b as the caller does
   state_ = std::make_unique<State>(comm, layouts, method);
 }
-template <class T>
-MultiplyPlan<T>::MultiplyPlan(MultiplyPlan&&) noexcept = default;
-template <class T>
-MultiplyPlan<T>& MultiplyPlan<T>::operator=(MultiplyPlan&&) noexcept = default;
-template <class T>
-MultiplyPlan<T>::~MultiplyPlan() = default;
+template <class T, class S>
+MultiplyPlan<T, S>::MultiplyPlan(MultiplyPlan&&) noexcept = default;
+template <class T, class S>
+MultiplyPlan<T, S>& MultiplyPlan<T, S>::operator=(MultiplyPlan&&) noexcept = default;
+template <class T, class S>
+MultiplyPlan<T, S>::~MultiplyPlan() = default;
 
-template <class T>
-void MultiplyPlan<T>::check(const ProductMemory<T>& memory) const {
+template <class T, class S>
+void MultiplyPlan<T, S>::check(const ProductMemory<T, S>& memory) const {
   state_->check(state_->memory_of(memory));
 }
 
-template <class T>
-void MultiplyPlan<T>::execute(const ProductMemory<T>& memory) {
-  const ProductMemory<T> m = state_->memory_of(memory);
+template <class T, class S>
+void MultiplyPlan<T, S>::execute(const ProductMemory<T, S>& memory) {
+  const ProductMemory<T, S> m = state_->memory_of(memory);
   state_->check(m);
   state_->execute(m);
 }
 
-template <class T>
-index_t MultiplyPlan<T>::workspace_bytes(const mpi::Communicator& comm,
-                                         const ProductLayouts& layouts, const Method& method) {
+template <class T, class S>
+index_t MultiplyPlan<T, S>::workspace_bytes(const mpi::Communicator& comm,
+                                            const ProductLayouts& layouts, const Method& method) {
   const machine::WithoutMemory scope;
   return MultiplyPlan(comm, layouts, method).workspace_bytes();
 }
 
-template <class T>
-index_t MultiplyPlan<T>::workspace_bytes() const {
+template <class T, class S>
+index_t MultiplyPlan<T, S>::workspace_bytes() const {
   const State& s = *state_;
-  index_t elements = s.a.copy.size() + s.b.copy.size() + s.apart.size() + s.sums.size();
+  index_t elements = s.apart.size() + s.sums.size();
   for (const NodeValue<T>& value : s.values) elements += value.storage.size();
-  index_t bytes = elements * static_cast<index_t>(sizeof(T));
+  index_t bytes = elements * static_cast<index_t>(sizeof(T)) +
+                  (s.a.copy.size() + s.b.copy.size()) * static_cast<index_t>(sizeof(S));
   s.each_relayout([&](const relayout::Plan& x) { bytes += x.buffer_bytes(); });
   return bytes + (s.combination ? s.combination->buffer_bytes() : 0);
 }
 
-template <class T>
-index_t MultiplyPlan<T>::sent_bytes() const {
+template <class T, class S>
+index_t MultiplyPlan<T, S>::sent_bytes() const {
   const State& s = *state_;
   return (s.fetch ? s.fetch->sent_bytes() : 0) + (s.put ? s.put->sent_bytes() : 0) +
          (s.combination ? s.combination->sent_bytes() : 0);
 }
-template <class T>
-index_t MultiplyPlan<T>::received_bytes() const {
+template <class T, class S>
+index_t MultiplyPlan<T, S>::received_bytes() const {
   const State& s = *state_;
   return (s.fetch ? s.fetch->received_bytes() : 0) + (s.put ? s.put->received_bytes() : 0) +
          (s.combination ? s.combination->received_bytes() : 0);
 }
 
-template <class T>
-const mpi::Phases& MultiplyPlan<T>::phases() const {
+template <class T, class S>
+const mpi::Phases& MultiplyPlan<T, S>::phases() const {
   return state_->phases;
 }
 
@@ -362,5 +363,7 @@ template class MultiplyPlan<float>;
 template class MultiplyPlan<double>;
 template class MultiplyPlan<Complex<float>>;
 template class MultiplyPlan<Complex<double>>;
+template class MultiplyPlan<float, Half>;
+template class MultiplyPlan<float, BFloat16>;
 
 }  // namespace tessera::inline v1::dist::matmul

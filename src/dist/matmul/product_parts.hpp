@@ -14,6 +14,17 @@ namespace tessera::inline v1::dist::matmul {
 /// Throws Error(usage) naming the argument unless the method can be used on the ranks of comm.
 void require_method(const mpi::Communicator& comm, const Method& method);
 
+/// Throws Error(usage) naming method.kernel unless it multiplies operands of S to a result of T.
+template <class T, class S>
+void require_multiplies(const Method& method) {
+  const tessera::matmul::Variant* const kernel = method.kernel;
+  require_argument(kernel == nullptr || kernel->multiplies<T, S>(), "method.kernel", [&] {
+    if (is_complex<T>) return std::string("does not multiply complex numbers");
+    return "is " + std::string(kernel->name) + ": must be cache_oblivious for products of " +
+           std::string(name_of_half<S>);
+  });
+}
+
 /// An operand's box on this rank: a view of the home block if the layouts agree, of shared memory
 /// if the ranks share it, otherwise of a copy fetched from the homes.
 template <class T>
@@ -49,8 +60,8 @@ template <class T>
 /// Runs the method's kernel on one piece of this rank. For cache_oblivious runs `fixed_order()`
 /// instead, on a team of the method's threads; the other kernels take no team (one thread, threads
 /// that they start, or the device, whose phases are added).
-template <class T, class FixedOrder>
-void compute(const tessera::matmul::Gemm<T>& gemm, const Method& method, mpi::Phases& phases,
+template <class T, class S, class FixedOrder>
+void compute(const tessera::matmul::Gemm<T, S>& gemm, const Method& method, mpi::Phases& phases,
              const FixedOrder& fixed_order) {
   const mpi::Computing computing;
   if (method.kernel->name == "cache_oblivious") {
@@ -87,13 +98,13 @@ struct PlacedNode {
 };
 
 /// Computes the value of a node in all.c; all.a and all.b are the operands of this rank.
-template <class T>
-void compute_node(const tessera::matmul::Gemm<T>& all, const PlacedNode& x, const Method& method,
+template <class T, class S>
+void compute_node(const tessera::matmul::Gemm<T, S>& all, const PlacedNode& x, const Method& method,
                   mpi::Phases& phases) {
   const index_t begin = x.leaves.begin(x.node.first),
                 size = x.leaves.begin(x.node.first + x.node.count) - begin;
   const index_t from = begin - x.operands_begin;
-  const tessera::matmul::Gemm<T> gemm{
+  const tessera::matmul::Gemm<T, S> gemm{
       all.alpha, along_k(all.a, all.op_a, Op::none, from, size),
       all.op_a,  along_k(all.b, all.op_b, Op::transpose, from, size),
       all.op_b,  x.node.first == 0 ? all.beta : T{0},
@@ -117,8 +128,8 @@ std::vector<NodeValue<T>> room_for_nodes(const Plan& plan, const Cuboid& mine,
 
 /// Returns the values of the nodes of the cuboid `mine`, the first accumulated in all.c; all.a and
 /// all.b are its operands, along all of its k.
-template <class T>
-std::vector<NodeValue<T>> compute_nodes(tessera::matmul::Gemm<T> all, const Method& method,
+template <class T, class S>
+std::vector<NodeValue<T>> compute_nodes(tessera::matmul::Gemm<T, S> all, const Method& method,
                                         const Plan& plan, const Cuboid& mine, mpi::Phases& phases) {
   std::vector<NodeValue<T>> values = room_for_nodes(plan, mine, all.c);
   for (const NodeValue<T>& value : values) {
@@ -140,10 +151,10 @@ void combine_nodes(const mpi::Communicator& comm, const Plan& plan,
 inline constexpr index_t strips_of_kept = 8;
 
 /// One round of the recursive algorithm.
-template <class T>
+template <class T, class S = T>
 struct Round {
   const mpi::Communicator& comm;
-  const Product<T>& product;
+  const Product<T, S>& product;
   const Method& method;
   const Plan& plan;
 };
@@ -151,8 +162,8 @@ struct Round {
 /// Returns the values of this rank's nodes, the first accumulated in `first`. Fetches the operands
 /// in slices of k with double buffering: the next slice is received while the current one is
 /// multiplied. Collective.
-template <class T>
-std::vector<NodeValue<T>> compute_in_slices(const Round<T>& round, const Slices& slices,
+template <class T, class S>
+std::vector<NodeValue<T>> compute_in_slices(const Round<T, S>& round, const Slices& slices,
                                             MatrixView<T> first, mpi::Phases& phases);
 
 }  // namespace tessera::inline v1::dist::matmul

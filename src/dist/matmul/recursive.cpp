@@ -30,15 +30,15 @@ std::optional<MatrixView<T>> place_in_c(const Plan& plan, const Cuboid& mine,
   return part(c.whole(), 0, 0);
 }
 
-template <class T>
-Seen seen_of(const Product<T>& product) {
+template <class T, class S>
+Seen seen_of(const Product<T, S>& product) {
   return {product.a.shared(), product.b.shared(), product.c.shared()};
 }
 
 /// Synchronises shared memory: before the product the other ranks' writes are visible, after it
 /// they have read. No-op without shared memory.
-template <class T>
-void meet(const mpi::Communicator& comm, const Product<T>& product) {
+template <class T, class S>
+void meet(const mpi::Communicator& comm, const Product<T, S>& product) {
   if (!seen_of(product).any()) return;
   const auto sync = [&] {
     product.a.sync();
@@ -83,16 +83,16 @@ Fetched<T> fetch_in_strips(const mpi::Communicator& comm, const DistributedMatri
 
 /// Returns the values of this rank's nodes, the first accumulated in `first`; fetches all operands
 /// first.
-template <class T>
-std::vector<NodeValue<T>> compute_at_once(const Round<T>& round, const Plan* next,
-                                          Operands<T>& operands, MatrixView<T> first,
+template <class T, class S>
+std::vector<NodeValue<T>> compute_at_once(const Round<T, S>& round, const Plan* next,
+                                          Operands<S>& operands, MatrixView<T> first,
                                           mpi::Phases& phases) {
   const auto& [comm, product, method, plan] = round;
   {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::InFlight flight(phases, comm.size());
-    const auto come = [&](Held operand, const DistributedMatrix<T>& matrix,
-                          const MatrixLayout& need, Fetched<T>& here, bool& stays) {
+    const auto come = [&](Held operand, const DistributedMatrix<S>& matrix,
+                          const MatrixLayout& need, Fetched<S>& here, bool& stays) {
       const bool will_stay = next != nullptr && keeps(operand, round.plan, *next);
       if (std::exchange(stays, will_stay)) return;
       here = stays ? fetch_in_strips(round.comm, matrix, need) : fetch(round.comm, matrix, need);
@@ -101,16 +101,17 @@ std::vector<NodeValue<T>> compute_at_once(const Round<T>& round, const Plan* nex
     come(Held::b, product.b, b_layout(plan, product.op_b), operands.b, operands.b_stays);
   }
   const mpi::PhaseScope scope(phases, "compute");
-  auto values = compute_nodes<T>({product.alpha, operands.a.view, product.op_a, operands.b.view,
-                                  product.op_b, product.beta, first},
-                                 method, plan, plan.of(comm.rank()), phases);
+  auto values = compute_nodes<T, S>({product.alpha, operands.a.view, product.op_a, operands.b.view,
+                                     product.op_b, product.beta, first},
+                                    method, plan, plan.of(comm.rank()), phases);
   operands.release();
   return values;
 }
 
 /// Executes one round, for which `operands` may be there from the last one.
-template <class T>
-void follow(const Round<T>& round, const Plan* next, Operands<T>& operands, mpi::Phases& phases) {
+template <class T, class S>
+void follow(const Round<T, S>& round, const Plan* next, Operands<S>& operands,
+            mpi::Phases& phases) {
   const auto& [comm, product, method, plan] = round;
   const Cuboid& mine = plan.of(comm.rank());
   const auto in_c = place_in_c(plan, mine, product.c);
@@ -148,8 +149,8 @@ Progress progress_of(const Shape& shape, const std::vector<Plan>& plans, index_t
   return {"product", mine, Progress::Counts::multiplied, {flops_each * all / 1e9, "GFLOP"}};
 }
 
-template <class T>
-void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
+template <class T, class S>
+void recursive(const mpi::Communicator& comm, const Product<T, S>& product, const Method& method,
                mpi::Phases& phases) {
   const Shape shape{product.m(), product.n(), tessera::matmul::leaves<T>(product.k())};
   std::vector<Plan> searched;
@@ -169,9 +170,9 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
   };
   meet_here();
   const Progress progress = progress_of<T>(shape, plans, comm.rank());
-  Operands<T> operands;
+  Operands<S> operands;
   for (std::size_t at = 0; at < plans.size(); ++at) {
-    follow(Round<T>{comm, product, method, plans[at]},
+    follow(Round<T, S>{comm, product, method, plans[at]},
            at + 1 < plans.size() ? &plans[at + 1] : nullptr, operands, phases);
     if (plans.size() > 1)
       machine::give_back_released();  // the next round's buffers have other sizes
@@ -186,8 +187,10 @@ constinit const AlgorithmInfo recursive_info{
     .algorithm = Algorithm::recursive,
     .about = "recursive splits of m, n, k (after CARMA, Demmel et al. 2013)",
     .uses = {.plans = true},
-    .multiply = {recursive<float>, recursive<double>, recursive<Complex<float>>,
-                 recursive<Complex<double>>},
+    .multiply = {recursive<float, float>, recursive<double, double>,
+                 recursive<Complex<float>, Complex<float>>,
+                 recursive<Complex<double>, Complex<double>>, recursive<float, Half>,
+                 recursive<float, BFloat16>},
     .forecast = recursive_forecast,
     .exchange = recursive_exchange};
 

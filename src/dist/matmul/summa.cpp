@@ -87,8 +87,8 @@ ProcessGrid grid_of(const Method& method, index_t ranks, index_t m, index_t n) {
   return method.grid;
 }
 
-template <class T>
-void summa(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
+template <class T, class S>
+void summa(const mpi::Communicator& comm, const Product<T, S>& product, const Method& method,
            mpi::Phases& phases) {
   const ProcessGrid grid = grid_of(method, comm.size(), product.m(), product.n());
   const Leaves leaves = tessera::matmul::leaves<T>(product.k());
@@ -102,10 +102,10 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
   const bool at_home = at.c == product.c.layout();
 
   const mpi::GridLines& lines = comm.grid_lines(grid.rows, grid.cols);
-  PanelSource<T> a{
-      lines.row, at.k_of_a, product.op_a, Op::none, m, {}, machine::Buffer<T>(m * widest)};
-  PanelSource<T> b{
-      lines.col, at.k_of_b, product.op_b, Op::transpose, n, {}, machine::Buffer<T>(widest * n)};
+  PanelSource<S> a{
+      lines.row, at.k_of_a, product.op_a, Op::none, m, {}, machine::Buffer<S>(m * widest)};
+  PanelSource<S> b{
+      lines.col, at.k_of_b, product.op_b, Op::transpose, n, {}, machine::Buffer<S>(widest * n)};
   machine::Buffer<T> c_storage(at_home ? 0 : m * n);
   const MatrixView<T> c = at_home ? product.c.view() : matrix_view(c_storage.data(), m, n);
   {
@@ -128,7 +128,7 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
     progress.update(done++);
     const bool leaf_begins = leaf < 0 || leaves.begin(leaf + 1) == k.begin;
     if (leaf_begins) sum = stack.begin(++leaf);
-    Gemm<T> gemm{product.alpha, {}, product.op_a, {}, product.op_b, T{1}, sum};
+    Gemm<T, S> gemm{product.alpha, {}, product.op_a, {}, product.op_b, T{1}, sum};
     if (leaf_begins) gemm.beta = leaf == 0 ? product.beta : T{0};
     {
       const mpi::PhaseScope scope(phases, "exchange");
@@ -282,7 +282,9 @@ constinit const AlgorithmInfo summa_info{
     .algorithm = Algorithm::summa,
     .about = "panels broadcast in a 2D grid (SUMMA, van de Geijn and Watts 1997)",
     .uses = {.grid = true, .panel = true},
-    .multiply = {summa<float>, summa<double>, summa<Complex<float>>, summa<Complex<double>>},
+    .multiply = {summa<float, float>, summa<double, double>, summa<Complex<float>, Complex<float>>,
+                 summa<Complex<double>, Complex<double>>, summa<float, Half>,
+                 summa<float, BFloat16>},
     .forecast = all_forecasts,
     .exchange = exchange};
 

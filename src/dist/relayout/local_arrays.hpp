@@ -47,7 +47,8 @@ template <class From, class To>
                            const std::vector<layout::Box>& of_b) {
   for (std::size_t k = 0; k < std::min(a.size(), of_a.size()); ++k) {
     for (std::size_t l = 0; l < std::min(b.size(), of_b.size()); ++l) {
-      if (a[k].data == b[l].data && !intersect(of_a[k], of_b[l]).empty()) return true;
+      const void *const at_a = a[k].data, *const at_b = b[l].data;
+      if (at_a == at_b && !intersect(of_a[k], of_b[l]).empty()) return true;
     }
   }
   return false;

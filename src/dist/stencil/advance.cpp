@@ -145,6 +145,7 @@ Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t s
   template Traffic advance(const mpi::Communicator&, DistributedField<T>&, index_t, const Method&, \
                            mpi::Phases&);
 TESSERA_INSTANTIATE(Half)
+TESSERA_INSTANTIATE(BFloat16)
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE

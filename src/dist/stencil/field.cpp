@@ -166,6 +166,7 @@ index_t field_bytes(const Scheme& scheme, const layout::GridLayout& grid, index_
   template index_t field_bytes<T>(const Scheme&, const layout::GridLayout&, index_t, index_t, \
                                   index_t);
 TESSERA_INSTANTIATE(Half)
+TESSERA_INSTANTIATE(BFloat16)
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE

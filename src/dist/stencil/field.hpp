@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/half.hpp"
+#include "base/bfloat16.hpp"
 #include "dist/stencil/scheme.hpp"
 #include "kernels/stencil/sweep.hpp"
 #include "layout/grid_layout.hpp"

@@ -143,6 +143,7 @@ void Halo<T>::finish(DistributedField<T>& field, int threads) {
 }
 
 template class Halo<Half>;
+template class Halo<BFloat16>;
 template class Halo<float>;
 template class Halo<double>;
 

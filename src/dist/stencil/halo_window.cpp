@@ -41,6 +41,7 @@ const T* HaloWindow<T>::of(index_t rank) const {
 }
 
 template class HaloWindow<Half>;
+template class HaloWindow<BFloat16>;
 template class HaloWindow<float>;
 template class HaloWindow<double>;
 

@@ -116,6 +116,7 @@ void EdgeField<T>::give(DistributedField<T>& u) {
 }
 
 template class EdgeField<Half>;
+template class EdgeField<BFloat16>;
 template class EdgeField<float>;
 template class EdgeField<double>;
 

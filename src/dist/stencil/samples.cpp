@@ -239,6 +239,7 @@ index_t Samples<T>::wrong() const {
 }
 
 template class Samples<Half>;
+template class Samples<BFloat16>;
 template class Samples<float>;
 template class Samples<double>;
 

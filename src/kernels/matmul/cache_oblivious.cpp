@@ -19,17 +19,23 @@ int useful_threads(index_t m, index_t n, index_t k, int threads) {
       std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(std::max(1, threads))));
 }
 
-#define TESSERA_INSTANTIATE(T)                                   \
-  template void cache_oblivious(const Gemm<T>&);                 \
-  template void subtree(const Gemm<T>&, const Leaves&, Subtree); \
-  template void chain(const Gemm<T>&);                           \
-  template index_t working_memory(const Gemm<T>&, index_t);      \
-  template void add(MatrixView<const T>, MatrixView<T>);         \
+#define TESSERA_INSTANTIATE_PRODUCT(T, S)                           \
+  template void cache_oblivious(const Gemm<T, S>&);                 \
+  template void subtree(const Gemm<T, S>&, const Leaves&, Subtree); \
+  template void chain(const Gemm<T, S>&);                           \
+  template index_t working_memory(const Gemm<T, S>&, index_t)
+#define TESSERA_INSTANTIATE(T)                           \
+  TESSERA_INSTANTIATE_PRODUCT(T, T);                     \
+  template void add(MatrixView<const T>, MatrixView<T>); \
   template int useful_threads<T>(index_t, index_t, index_t, int)
 
 TESSERA_INSTANTIATE(float);
 TESSERA_INSTANTIATE(double);
 TESSERA_INSTANTIATE(Complex<float>);
 TESSERA_INSTANTIATE(Complex<double>);
+TESSERA_INSTANTIATE_PRODUCT(float, Half);
+TESSERA_INSTANTIATE_PRODUCT(float, BFloat16);
+template int useful_threads<Half>(index_t, index_t, index_t, int);
+template int useful_threads<BFloat16>(index_t, index_t, index_t, int);
 
 }  // namespace tessera::inline v1::matmul

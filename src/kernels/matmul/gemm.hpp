@@ -2,6 +2,7 @@
 // The general matrix product (GEMM), the problem that every matmul variant solves.
 
 #include "base/complex.hpp"
+#include "base/foreign.hpp"
 #include "base/view.hpp"
 
 namespace tessera::inline v1::matmul {
@@ -23,14 +24,16 @@ enum class Op { none, transpose, hermitian };
 /// stored (m, k), or (k, m) when op_a turns; b is stored (k, n), or (n, k). c overlaps neither.
 /// hermitian is defined for complex elements only; for real ones it is transpose. beta == 0 never
 /// reads c (it may hold NaN); k == 0 or alpha == 0 leaves beta * c and reads neither a nor b.
-template <class T>
+/// Elements of a and b are of type S: T, or a half where T is float. Halves (Half, BFloat16 and
+/// theirs) are computed with in float, also alpha and beta, and c is rounded to T once.
+template <class T, class S = T>
 struct Gemm {
-  T alpha = T{1};
-  MatrixView<const T> a;
+  Factor<T> alpha = Factor<T>{1};
+  MatrixView<const S> a;
   Op op_a = Op::none;
-  MatrixView<const T> b;
+  MatrixView<const S> b;
   Op op_b = Op::none;
-  T beta = T{0};
+  Factor<T> beta = Factor<T>{0};
   MatrixView<T> c;
 
   [[nodiscard]] index_t m() const { return c.rows; }

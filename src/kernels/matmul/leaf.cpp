@@ -10,6 +10,8 @@
   const matmul::LeafKernels<double>& leaf_kernels_f64();           \
   const matmul::LeafKernels<Complex<float>>& leaf_kernels_c64();   \
   const matmul::LeafKernels<Complex<double>>& leaf_kernels_c128(); \
+  const matmul::HalfKernels<Half>& half_kernels_f16();             \
+  const matmul::HalfKernels<BFloat16>& half_kernels_bf16();        \
   const matmul::ChecksumKernels<float>& checksum_kernels_f32();    \
   const matmul::ChecksumKernels<double>& checksum_kernels_f64();   \
   }
@@ -36,6 +38,14 @@ const LeafKernels<Complex<float>>& leaf_kernels(machine::Isa isa) {
 template <>
 const LeafKernels<Complex<double>>& leaf_kernels(machine::Isa isa) {
   return TESSERA_OF_ISA(isa, leaf_kernels_c128)();
+}
+template <>
+const HalfKernels<Half>& half_kernels(machine::Isa isa) {
+  return TESSERA_OF_ISA(isa, half_kernels_f16)();
+}
+template <>
+const HalfKernels<BFloat16>& half_kernels(machine::Isa isa) {
+  return TESSERA_OF_ISA(isa, half_kernels_bf16)();
 }
 template <>
 const ChecksumKernels<float>& checksum_kernels(machine::Isa isa) {

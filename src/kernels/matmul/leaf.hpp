@@ -67,4 +67,20 @@ struct LeafKernels {
 template <class T>
 [[nodiscard]] const LeafKernels<T>& leaf_kernels(machine::Isa isa);
 
+/// The conversions of products of halves S, which are computed in float.
+template <class S>
+struct HalfKernels {
+  /// As those of LeafKernels<float>, of elements that are converted.
+  void (*pack_a)(Operand<S> a, index_t rows, index_t k, float* packed);
+  void (*pack_b)(Operand<S> b, index_t k, index_t cols, float* packed);
+  /// Computes to[0:n] = from[0:n], exactly.
+  void (*widen)(const S* from, float* to, index_t n);
+  /// Computes to[0:n] = from[0:n], rounded to the nearest, ties to even.
+  void (*narrow)(const float* from, S* to, index_t n);
+};
+
+/// Returns those of an instruction set, as leaf_kernels().
+template <class S>
+[[nodiscard]] const HalfKernels<S>& half_kernels(machine::Isa isa);
+
 }  // namespace tessera::inline v1::matmul

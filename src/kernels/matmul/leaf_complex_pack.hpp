@@ -69,7 +69,7 @@ void pack_complex_runs(const Operand<Complex<T>>& x, index_t count, index_t k, T
     for (index_t i = 0; i < count; i += width) {
       for (index_t p = p0; p < p1; ++p) {
         const T* const from = parts_of(x.data) + 2 * (i + p * x.step);
-        fetch<T, 2 * width>(from + 8 * width);
+        fetch<2 * width>(from + 8 * width);
         pack_complex_run<T, width>(from, count - i, sign, packed + 2 * (i * k + p * width));
       }
     }
@@ -80,7 +80,7 @@ void pack_complex_runs(const Operand<Complex<T>>& x, index_t count, index_t k, T
 /// alternate between real and imaginary parts.
 template <class T, int R, index_t width>
 void pack_complex_rows(const Operand<Complex<T>>& x, index_t count, index_t k, T* packed) {
-  pack_rows<T, R, width>({parts_of(x.data), 2 * x.row, 1}, count, 2 * k, packed);
+  pack_rows<T, R, width>(Operand<T>{parts_of(x.data), 2 * x.row, 1}, count, 2 * k, packed);
   if (!x.conjugated) return;
   for (index_t i = 0; i < count; i += width) {
     for (index_t p = 0; p < k; ++p) {

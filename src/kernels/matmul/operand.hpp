@@ -86,9 +86,9 @@ void fill(MatrixView<T> c, T value) {
 }
 
 /// Returns whether there is nothing to multiply, so that C = beta C.
-template <class T>
-[[nodiscard]] bool only_scales(const Gemm<T>& g) {
-  return g.alpha == T{0} || g.k() == 0;
+template <class T, class S>
+[[nodiscard]] bool only_scales(const Gemm<T, S>& g) {
+  return g.alpha == Factor<T>{0} || g.k() == 0;
 }
 
 }  // namespace tessera::inline v1::matmul

@@ -9,57 +9,18 @@
 #include "base/instrument.hpp"
 #include "base/work_done.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
+#include "kernels/matmul/chunk.hpp"
 #include "kernels/matmul/leaf.hpp"
 #include "kernels/matmul/scratch.hpp"
 #include "machine/depth_first.hpp"
 
 namespace tessera::inline v1::matmul {
-// A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) stream past every sliver of A. Rows of A
-// (786 KB) are reused by the adjacent tile: with 384 two threads lose 1 to 2 %.
-inline constexpr index_t tile_rows = 192;
-template <class T>
-inline constexpr index_t tile_columns = 768 / static_cast<index_t>(sizeof(T));
-// Columns of a slim product, which reads every row of A once, unpacked, against all of a packed
-// chunk of B (512 x 256 doubles: 1 MiB).
-template <class T>
-inline constexpr index_t slim = 2048 / static_cast<index_t>(sizeof(T));
-// Threads that share the columns and rows of such a small C synchronise twice per chunk; the leaves
-// of k are shared instead if there are enough of them for little load imbalance at the end.
-inline constexpr index_t small_c_bytes = index_t{1} << 20, many_leaves = 8;
-// Operands are read unpacked if at most this many rows or columns would share a packed copy.
-inline constexpr index_t direct = 128;
-// A C of this size is evicted from the caches before its first reuse.
-inline constexpr index_t past_caches_bytes = index_t{32} << 20;
-// More rows than this are read from memory, once; with packed B the next ones are prefetched during
-// the current ones.
-inline constexpr index_t tallest_in_place = 1200;
-// The largest packed operand or partial C; larger products are halved. Bounds the working memory.
-inline constexpr index_t working_bytes = index_t{64} << 20;
 
-/// The parallel decomposition: which forks become tasks.
-enum class Share {
-  nothing,  ///< one thread
-  c,        ///< the team shares each chunk: packs together, then computes tiles of C
-  k,        ///< C is small: the leaves of k are tasks, each with a private partial C
-};
-
-/// One chunk of both operands in the layout that the leaf reads.
-template <class T>
-struct Chunk {
-  index_t k;
-  index_t k_next;  ///< length of the next chunk
-  const T* a;
-  index_t a_row, a_step, a_sliver;
-  const T* b;
-  index_t b_step, b_panel;
-  const T* a_next = nullptr;  ///< the next chunk's operands, prefetched at the end of this one
-  const T* b_next = nullptr;
-};
-
-template <class T>
+/// The product of operands of S; halves S are converted to T while they are packed.
+template <class T, class S = T>
 class Product {
  public:
-  Product(const Gemm<T>& g, const Leaves& leaves, Subtree node)
+  Product(const Gemm<T, S>& g, const Leaves& leaves, Subtree node)
       : alpha_(g.alpha),
         a_(operand(g.a, g.op_a)),
         b_(operand(g.b, g.op_b)),
@@ -79,12 +40,15 @@ class Product {
     }
   }
 
+  static constexpr bool converts = !std::is_same_v<T, S>;
+
   /// The operands to pack. A complex b is always packed, which separates its parts; those of a are
   /// broadcast one by one.
   struct Packs {
     bool a, b;
   };
   [[nodiscard]] Packs packs() const {
+    if (converts) return {true, true};
     if (is_complex<T>) return {!(has_plain_rows(a_) && reads_rows_of_a()), true};
     const bool free = reads_in_place();
     return {n_ > direct && !free && !reads_rows_of_a(),
@@ -116,11 +80,13 @@ class Product {
     Scratch<T> a(packed.a ? round_up(m_, leaf_.mr) * longest : 0);
     Scratch<T> b(packed.b ? round_up(n_, leaf_.nr) * longest : 0);
     for (index_t p = begin; p < end; p += longest) {
-      Chunk<T> chunk = in_place(p, std::min(longest, end - p));
+      Chunk<T> chunk = unpacked(p, std::min(longest, end - p));
       chunk.k_next = std::min(longest, end - p - chunk.k);
-      if (chunk.k_next > 0 && is_slim() && share_ != Share::c) {
-        chunk.a_next = a_.at(0, p + chunk.k).data;
-        if (b_.step == 1 && b_.row == n_) chunk.b_next = b_.at(p + chunk.k, 0).data;
+      if constexpr (!converts) {
+        if (chunk.k_next > 0 && is_slim() && share_ != Share::c) {
+          chunk.a_next = a_.at(0, p + chunk.k).data;
+          if (b_.step == 1 && b_.row == n_) chunk.b_next = b_.at(p + chunk.k, 0).data;
+        }
       }
       pack(chunk, p, packed.a ? a.data() : nullptr, packed.b ? b.data() : nullptr);
       const bool last = p + chunk.k == end;
@@ -216,7 +182,7 @@ class Product {
   /// would cost as much as for a square, with less reuse.
   [[nodiscard]] bool is_slim() const {
     constexpr index_t least = direct / 2;  // 64: unpacked b is as fast
-    return !is_complex<T> && machine::isa() == machine::Isa::bits512 && a_.step == 1 &&
+    return !is_complex<T> && !converts && machine::isa() == machine::Isa::bits512 && a_.step == 1 &&
            a_.row > 1200 && m_ >= direct && least < n_ && n_ <= slim<T>;
   }
 
@@ -230,16 +196,31 @@ class Product {
     }
   }
 
-  [[nodiscard]] Chunk<T> in_place(index_t p, index_t k) const {
-    return {.k = k,
-            .k_next = 0,
-            .a = a_.at(0, p).data,
-            .a_row = a_.row,
-            .a_step = a_.step,
-            .a_sliver = leaf_.mr * a_.row,
-            .b = b_.at(p, 0).data,
-            .b_step = b_.row,
-            .b_panel = leaf_.nr};
+  /// Returns a chunk of the operands where they are; without operands if they are to be converted.
+  [[nodiscard]] Chunk<T> unpacked(index_t p, index_t k) const {
+    Chunk<T> chunk{.k = k,
+                   .k_next = 0,
+                   .a = nullptr,
+                   .a_row = a_.row,
+                   .a_step = a_.step,
+                   .a_sliver = leaf_.mr * a_.row,
+                   .b = nullptr,
+                   .b_step = b_.row,
+                   .b_panel = leaf_.nr};
+    if constexpr (!converts) {
+      chunk.a = a_.at(0, p).data;
+      chunk.b = b_.at(p, 0).data;
+    }
+    return chunk;
+  }
+
+  /// Returns the functions that pack operands.
+  static const auto& packing() {
+    if constexpr (converts) {
+      return half_kernels<S>(machine::isa());
+    } else {
+      return leaf_kernels<T>(machine::isa());
+    }
   }
 
   template <class Body>
@@ -256,14 +237,17 @@ class Product {
     constexpr index_t slivers = 16, panels = 8;  // per piece of work
     const index_t of_a = a == nullptr ? 0 : ceil_div(m_, slivers * leaf_.mr);
     const index_t of_b = b == nullptr ? 0 : ceil_div(n_, panels * leaf_.nr);
+    const auto& packing = Product::packing();
     for_each(of_a + of_b, 1, [&](index_t first, index_t last) {
       for (index_t piece = first; piece < last; ++piece) {
         if (piece < of_a) {
           const index_t i = piece * slivers * leaf_.mr;
-          leaf_.pack_a(a_.at(i, p), std::min(m_ - i, slivers * leaf_.mr), chunk.k, a + i * chunk.k);
+          packing.pack_a(a_.at(i, p), std::min(m_ - i, slivers * leaf_.mr), chunk.k,
+                         a + i * chunk.k);
         } else {
           const index_t j = (piece - of_a) * panels * leaf_.nr;
-          leaf_.pack_b(b_.at(p, j), chunk.k, std::min(n_ - j, panels * leaf_.nr), b + j * chunk.k);
+          packing.pack_b(b_.at(p, j), chunk.k, std::min(n_ - j, panels * leaf_.nr),
+                         b + j * chunk.k);
         }
       }
     });
@@ -372,8 +356,8 @@ class Product {
   }
 
   T alpha_;
-  Operand<T> a_;
-  Operand<T> b_;
+  Operand<S> a_;
+  Operand<S> b_;
   index_t m_;
   index_t n_;
   Leaves leaves_;

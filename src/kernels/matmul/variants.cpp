@@ -2,9 +2,12 @@
 
 #include "kernels/matmul/variants.hpp"
 
+#include <fmt/core.h>
+
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "kernels/joined.hpp"
 #include "kernels/matmul/blas.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
@@ -18,6 +21,9 @@ template <class T>
 void cache_oblivious_row(const Gemm<T>& g, const Tuning&) {
   cache_oblivious(g);
 }
+
+constexpr HalfProducts half_products{cache_oblivious, cache_oblivious, cache_oblivious,
+                                     cache_oblivious};
 
 std::vector<Variant> make_table() {
   std::vector<Variant> table{
@@ -71,7 +77,8 @@ std::vector<Variant> make_table() {
        cache_oblivious_row<double>,
        {},
        cache_oblivious_row<Complex<float>>,
-       cache_oblivious_row<Complex<double>>}};
+       cache_oblivious_row<Complex<double>>,
+       half_products}};
   table.push_back(blas_row());
   return joined(std::move(table), cuda_rows());
 }
@@ -84,6 +91,11 @@ std::span<const Variant> variants() {
 }
 
 const Variant& best() { return *find_variant(variants(), "cache_oblivious"); }
+
+void Variant::require_halves(bool multiplies, std::string_view element) const {
+  require(multiplies, ExitCode::usage,
+          fmt::format("the kernel {} does not multiply {}; use cache_oblivious", name, element));
+}
 
 Precision precision_named(std::string_view name) {
   return name == "tf32"   ? Precision::tf32

@@ -2,7 +2,6 @@
 // The table of single-rank matrix multiplication variants.
 
 #include <cmath>
-#include <complex>
 #include <span>
 #include <type_traits>
 
@@ -65,6 +64,26 @@ struct DeviceKernels {
   }
 };
 
+/// Products of halves, with c in halves or in float. nullptr: the variant has none.
+struct HalfProducts {
+  void (*f16)(const Gemm<Half>&) = nullptr;
+  void (*bf16)(const Gemm<BFloat16>&) = nullptr;
+  void (*f16_in_f32)(const Gemm<float, Half>&) = nullptr;
+  void (*bf16_in_f32)(const Gemm<float, BFloat16>&) = nullptr;
+
+  template <class T, class S>
+  [[nodiscard]] auto of() const {
+    constexpr bool is_f16 = std::is_same_v<S, Half>;
+    if constexpr (std::is_same_v<T, float>) {
+      if constexpr (is_f16) return f16_in_f32;
+      if constexpr (!is_f16) return bf16_in_f32;
+    } else {
+      if constexpr (is_f16) return f16;
+      if constexpr (!is_f16) return bf16;
+    }
+  }
+};
+
 /// A row of the table. Call it inside machine::parallel(threads, ...): variants that fork use the
 /// team. on_device: the kernels that a device row runs on data in device memory.
 struct Variant : VariantInfo {
@@ -74,6 +93,16 @@ struct Variant : VariantInfo {
   void (*c64)(const Gemm<Complex<float>>&,
               const Tuning&) = nullptr;  ///< nullptr: no complex elements
   void (*c128)(const Gemm<Complex<double>>&, const Tuning&) = nullptr;
+  HalfProducts halves = {};
+
+  /// Returns whether the variant multiplies operands of S to a result of T.
+  template <class T, class S = T>
+  [[nodiscard]] bool multiplies() const {
+    if constexpr (is_stored_half<S>) return halves.of<T, S>() != nullptr;
+    if constexpr (std::is_same_v<T, Complex<float>>) return c64 != nullptr;
+    if constexpr (std::is_same_v<T, Complex<double>>) return c128 != nullptr;
+    return true;
+  }
 
   void operator()(const Gemm<float>& g, const Tuning& tuning = {}) const { f32(g, tuning); }
   void operator()(const Gemm<double>& g, const Tuning& tuning = {}) const { f64(g, tuning); }
@@ -83,21 +112,29 @@ struct Variant : VariantInfo {
   void operator()(const Gemm<Complex<double>>& g, const Tuning& tuning = {}) const {
     c128(g, tuning);
   }
-  template <class F>
-  void operator()(const Gemm<std::complex<F>>& g, const Tuning& tuning = {}) const {
-    using Own = Complex<F>;
-    const auto operand = [](const MatrixView<const std::complex<F>>& x) {
-      return MatrixView<const Own>{reinterpret_cast<const Own*>(x.data), x.rows, x.cols, x.ld};
-    };
-    (*this)(Gemm<Own>{.alpha = {g.alpha.real(), g.alpha.imag()},
-                      .a = operand(g.a),
-                      .op_a = g.op_a,
-                      .b = operand(g.b),
-                      .op_b = g.op_b,
-                      .beta = {g.beta.real(), g.beta.imag()},
-                      .c = {reinterpret_cast<Own*>(g.c.data), g.c.rows, g.c.cols, g.c.ld}},
+  /// Multiplies halves. Throws Error(usage) if the variant has no kernel for them.
+  template <class T, class S>
+  requires is_stored_half<S>
+  void operator()(const Gemm<T, S>& g, const Tuning& = {}) const {
+    require_halves(multiplies<T, S>(), name_of_half<S>);
+    halves.of<T, S>()(g);
+  }
+  /// Multiplies numbers under others' names: std::complex, _Float16, __half, __nv_bfloat16, ...
+  template <class T, class S>
+  requires is_foreign<S>
+  void operator()(const Gemm<T, S>& g, const Tuning& tuning = {}) const {
+    (*this)(Gemm<Own<T>, Own<S>>{.alpha = own(g.alpha),
+                                 .a = own(g.a),
+                                 .op_a = g.op_a,
+                                 .b = own(g.b),
+                                 .op_b = g.op_b,
+                                 .beta = own(g.beta),
+                                 .c = own(g.c)},
             tuning);
   }
+
+ private:
+  void require_halves(bool multiplies, std::string_view element) const;
 };
 
 [[nodiscard]] std::span<const Variant> variants();

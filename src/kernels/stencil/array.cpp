@@ -61,8 +61,12 @@ index_t workspace_bytes(const ArrayMarch& march) {
          taps * (4 * index_t{sizeof(Tap)} + 2 * index) + 4 * images * index + other;
 }
 
+template void advance<Half>(const ArrayMarch& march);
+template void advance<BFloat16>(const ArrayMarch& march);
 template void advance<float>(const ArrayMarch& march);
 template void advance<double>(const ArrayMarch& march);
+template index_t workspace_bytes<Half>(const ArrayMarch& march);
+template index_t workspace_bytes<BFloat16>(const ArrayMarch& march);
 template index_t workspace_bytes<float>(const ArrayMarch& march);
 template index_t workspace_bytes<double>(const ArrayMarch& march);
 

@@ -7,6 +7,7 @@
 namespace tessera::inline v1::stencil {
 
 template class Engine<Half>;
+template class Engine<BFloat16>;
 template class Engine<float>;
 template class Engine<double>;
 

@@ -43,8 +43,7 @@ Engine<T>::Engine(const Sweep<T>& sweep, Loops loops, Stores stores, machine::Is
 
 template <class T>
 void Engine<T>::choose_terms(machine::Isa isa) {
-  if constexpr (!is_traced<T> && !std::is_same_v<T, Half>) {  // traced elements and halves have no
-                                                              // such kernels
+  if constexpr (!is_traced<T> && !is_stored_half<T>) {  // traced elements and halves have none
     const Terms<T>& terms = sweep_.terms;
     weight_sum_ = static_cast<T>(sweep_.stencil.tap_sum());
     keeps_past_ =

@@ -30,5 +30,8 @@ std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first) {
 std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first) {
   return hash<std::uint16_t>(u, n, first);
 }
+std::uint64_t hash_row_bf16(const BFloat16* u, index_t n, std::uint64_t first) {
+  return hash<std::uint16_t>(u, n, first);
+}
 
 }  // namespace tessera::inline v1::stencil::TESSERA_ISA

@@ -16,5 +16,9 @@ template <>
 HashRow<Half> hash_row(machine::Isa isa) {
   return TESSERA_OF_ISA(isa, hash_row_f16);
 }
+template <>
+HashRow<BFloat16> hash_row(machine::Isa isa) {
+  return TESSERA_OF_ISA(isa, hash_row_bf16);
+}
 
 }  // namespace tessera::inline v1::stencil

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/half.hpp"
+#include "base/bfloat16.hpp"
 #include "machine/isa.hpp"
 
 namespace tessera::inline v1::stencil {
@@ -18,16 +18,19 @@ namespace baseline {
 std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first);
+std::uint64_t hash_row_bf16(const BFloat16* u, index_t n, std::uint64_t first);
 }  // namespace baseline
 namespace bits256 {
 std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first);
+std::uint64_t hash_row_bf16(const BFloat16* u, index_t n, std::uint64_t first);
 }  // namespace bits256
 namespace bits512 {
 std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first);
+std::uint64_t hash_row_bf16(const BFloat16* u, index_t n, std::uint64_t first);
 }  // namespace bits512
 
 }  // namespace tessera::inline v1::stencil

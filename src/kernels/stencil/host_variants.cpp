@@ -8,9 +8,10 @@
 
 namespace tessera::inline v1::stencil {
 
-#define TESSERA_INSTANTIATE(variant)                         \
-  template void variant(const Sweep<Half>&, const Tuning&);  \
-  template void variant(const Sweep<float>&, const Tuning&); \
+#define TESSERA_INSTANTIATE(variant)                            \
+  template void variant(const Sweep<Half>&, const Tuning&);     \
+  template void variant(const Sweep<BFloat16>&, const Tuning&); \
+  template void variant(const Sweep<float>&, const Tuning&);    \
   template void variant(const Sweep<double>&, const Tuning&)
 
 TESSERA_INSTANTIATE(naive);

@@ -27,5 +27,9 @@ template <>
 RowKernel<Half> row_kernel(const KernelKey& key, machine::Isa isa) {
   return TESSERA_OF_ISA(isa, row_kernel_f16)(key);
 }
+template <>
+RowKernel<BFloat16> row_kernel(const KernelKey& key, machine::Isa isa) {
+  return TESSERA_OF_ISA(isa, row_kernel_bf16)(key);
+}
 
 }  // namespace tessera::inline v1::stencil

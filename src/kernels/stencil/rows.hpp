@@ -1,7 +1,7 @@
 #pragma once
 // Row kernels: one step for a block of rows, compiled for several instruction sets.
 
-#include "base/half.hpp"
+#include "base/bfloat16.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "machine/isa.hpp"
 
@@ -58,16 +58,19 @@ namespace baseline {
 RowKernel<float> row_kernel_f32(const KernelKey& key);
 RowKernel<double> row_kernel_f64(const KernelKey& key);
 RowKernel<Half> row_kernel_f16(const KernelKey& key);
+RowKernel<BFloat16> row_kernel_bf16(const KernelKey& key);
 }  // namespace baseline
 namespace bits256 {
 RowKernel<float> row_kernel_f32(const KernelKey& key);
 RowKernel<double> row_kernel_f64(const KernelKey& key);
 RowKernel<Half> row_kernel_f16(const KernelKey& key);
+RowKernel<BFloat16> row_kernel_bf16(const KernelKey& key);
 }  // namespace bits256
 namespace bits512 {
 RowKernel<float> row_kernel_f32(const KernelKey& key);
 RowKernel<double> row_kernel_f64(const KernelKey& key);
 RowKernel<Half> row_kernel_f16(const KernelKey& key);
+RowKernel<BFloat16> row_kernel_bf16(const KernelKey& key);
 }  // namespace bits512
 
 }  // namespace tessera::inline v1::stencil

@@ -33,6 +33,7 @@ void streaming(const Sweep<T>& sweep, const Tuning& tuning) {
 }
 
 template void streaming(const Sweep<Half>&, const Tuning&);
+template void streaming(const Sweep<BFloat16>&, const Tuning&);
 template void streaming(const Sweep<float>&, const Tuning&);
 template void streaming(const Sweep<double>&, const Tuning&);
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "base/half.hpp"
+#include "base/bfloat16.hpp"
 #include "kernels/stencil/engine.hpp"
 
 namespace tessera::inline v1::stencil {
@@ -166,18 +166,23 @@ Sweep<T> whole_sweep(const Stencil& stencil, const Sides& sides, Field<T>& field
 }
 
 template void check(const Sweep<Half>&);
+template void check(const Sweep<BFloat16>&);
 template void check(const Sweep<float>&);
 template void check(const Sweep<double>&);
 template void keep_given(const Sweep<Half>&);
+template void keep_given(const Sweep<BFloat16>&);
 template void keep_given(const Sweep<float>&);
 template void keep_given(const Sweep<double>&);
 template class Field<Half>;
+template class Field<BFloat16>;
 template class Field<float>;
 template class Field<double>;
 template Field<Half> whole_field(const Stencil&, Index3);
+template Field<BFloat16> whole_field(const Stencil&, Index3);
 template Field<float> whole_field(const Stencil&, Index3);
 template Field<double> whole_field(const Stencil&, Index3);
 template Sweep<Half> whole_sweep(const Stencil&, const Sides&, Field<Half>&, index_t, int);
+template Sweep<BFloat16> whole_sweep(const Stencil&, const Sides&, Field<BFloat16>&, index_t, int);
 template Sweep<float> whole_sweep(const Stencil&, const Sides&, Field<float>&, index_t, int);
 template Sweep<double> whole_sweep(const Stencil&, const Sides&, Field<double>&, index_t, int);
 

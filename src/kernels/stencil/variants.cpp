@@ -20,33 +20,39 @@ std::vector<Variant> make_table() {
        naive<float>,
        naive<double>,
        {},
-       naive<Half>},
+       naive<Half>,
+       naive<BFloat16>},
       {{"tiled", Space::host, "spatial tiling in x and y, step by step"},
        tiled<float>,
        tiled<double>,
        {},
-       tiled<Half>},
+       tiled<Half>,
+       tiled<BFloat16>},
       {{"column", Space::host, "columns of --column-width points, step by step"},
        column<float>,
        column<double>,
        {},
-       column<Half>},
+       column<Half>,
+       column<BFloat16>},
       {{"zigzag", Space::host, "as column, every other row from right to left"},
        zigzag<float>,
        zigzag<double>,
        {},
-       zigzag<Half>},
+       zigzag<Half>,
+       zigzag<BFloat16>},
       {{"streaming", Space::host, "vector kernels with streaming stores, step by step"},
        streaming<float>,
        streaming<double>,
        {},
-       streaming<Half>},
+       streaming<Half>,
+       streaming<BFloat16>},
       {{"cache_oblivious", Space::host,
         "space-time trapezoids (Frigo and Strumpen 2005; Tang et al. 2011)"},
        cache_oblivious<float>,
        cache_oblivious<double>,
        {},
-       cache_oblivious<Half>},
+       cache_oblivious<Half>,
+       cache_oblivious<BFloat16>},
   };
   return joined(std::move(table), cuda_rows());
 }
@@ -60,8 +66,9 @@ std::span<const Variant> variants() {
 
 template <class T>
 void run(const Variant& variant, const Sweep<T>& sweep, const Tuning& tuning) {
-  require(!std::is_same_v<T, Half> || !sweep.terms.any(), ExitCode::usage,
-          "f16 fields do not support coefficients, source, mask or walls; use f32 or f64");
+  require(!is_stored_half<T> || !sweep.terms.any(), ExitCode::usage,
+          std::string(name_of_half<T>) +
+              " fields do not support coefficients, source, mask or walls; use f32 or f64");
   check(sweep);
   if (variant.of<T>() == nullptr) {
     throw Error(ExitCode::usage,
@@ -71,6 +78,7 @@ void run(const Variant& variant, const Sweep<T>& sweep, const Tuning& tuning) {
   variant.of<T>()(sweep, tuning);
 }
 template void run(const Variant&, const Sweep<Half>&, const Tuning&);
+template void run(const Variant&, const Sweep<BFloat16>&, const Tuning&);
 template void run(const Variant&, const Sweep<float>&, const Tuning&);
 template void run(const Variant&, const Sweep<double>&, const Tuning&);
 
@@ -83,6 +91,7 @@ const Variant& best(const Sweep<T>& sweep) {
   return *find_variant(variants(), plain ? "streaming" : "cache_oblivious");
 }
 template const Variant& best(const Sweep<Half>&);
+template const Variant& best(const Sweep<BFloat16>&);
 template const Variant& best(const Sweep<float>&);
 template const Variant& best(const Sweep<double>&);
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <type_traits>
 
-#include "base/half.hpp"
+#include "base/bfloat16.hpp"
 #include "kernels/stencil/sweep.hpp"
 #include "kernels/variant.hpp"
 #include "machine/isa.hpp"
@@ -45,11 +45,14 @@ struct DeviceKernels {
   DeviceKernel<float> f32;
   DeviceKernel<double> f64;
   DeviceKernel<Half> f16 = {};
+  DeviceKernel<BFloat16> bf16 = {};
 
   template <class T>
   [[nodiscard]] const DeviceKernel<T>& of() const {
     if constexpr (std::is_same_v<T, Half>) {
       return f16;
+    } else if constexpr (std::is_same_v<T, BFloat16>) {
+      return bf16;
     } else if constexpr (std::is_same_v<T, float>) {
       return f32;
     } else {
@@ -66,11 +69,14 @@ struct Variant : VariantInfo {
   DeviceKernels on_device = {};
   /// Stored in 16 bits, computed in f32 and rounded once per step, without terms.
   void (*f16)(const Sweep<Half>&, const Tuning&) = nullptr;
+  void (*bf16)(const Sweep<BFloat16>&, const Tuning&) = nullptr;  ///< on the CPU only
 
   template <class T>
   [[nodiscard]] auto of() const {
     if constexpr (std::is_same_v<T, Half>) {
       return f16;
+    } else if constexpr (std::is_same_v<T, BFloat16>) {
+      return bf16;
     } else if constexpr (std::is_same_v<T, float>) {
       return f32;
     } else {

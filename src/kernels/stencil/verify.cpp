@@ -210,6 +210,7 @@ std::uint64_t field_hash(const GridView<const T>& u, Index3 origin, Index3 globa
   template Sum sum(const GridView<const T>&);                                                    \
   template std::uint64_t field_hash(const GridView<const T>&, Index3, Index3, int);
 TESSERA_INSTANTIATE(Half)
+TESSERA_INSTANTIATE(BFloat16)
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "base/half.hpp"
+#include "base/bfloat16.hpp"
 #include "kernels/stencil/expression.hpp"
 #include "kernels/stencil/sweep.hpp"
 

@@ -64,6 +64,7 @@ void fill_walls(const Stencil& stencil, const GridView<const std::uint8_t>& outs
   template void fill_walls(const Stencil&, const GridView<const std::uint8_t>&, \
                            const GridView<T>&, int);
 TESSERA_INSTANTIATE(Half)
+TESSERA_INSTANTIATE(BFloat16)
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE

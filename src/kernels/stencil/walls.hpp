@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/half.hpp"
+#include "base/bfloat16.hpp"
 #include "kernels/stencil/boundary.hpp"
 #include "kernels/stencil/stencil.hpp"
 

@@ -90,17 +90,18 @@ constexpr simd_test::Lanes<T> lanes() {
   };
 }
 
-using S16 = Simd<Half>;
-constexpr simd_test::Halves halves{
-    S16::lanes,
-    [](const Half* from, float* to) { simd::store(to, S16::load(from)); },
-    [](const float* from, Half* to) { S16::store(to, vector(from)); },
-    [](Half* to, const float* all, index_t first, index_t last) {
-      S16::store(to, vector(all), first, last);
+template <class S>
+constexpr simd_test::Halves<S> halves{
+    Simd<S>::lanes,
+    [](const S* from, float* to) { simd::store(to, Simd<S>::load(from)); },
+    [](const float* from, S* to) { Simd<S>::store(to, vector(from)); },
+    [](const S* from, index_t n, float* to) { simd::store(to, Simd<S>::load(from, n)); },
+    [](S* to, const float* all, index_t first, index_t last) {
+      Simd<S>::store(to, vector(all), first, last);
     },
-    [](Half x) { return simd::widen(x); },
+    [](S x) { return simd::widen(x); },
     [](float x) {
-      Half half;
+      S half;
       simd::narrow_to(half, x);
       return half;
     },
@@ -128,14 +129,10 @@ constexpr simd_test::Words words{
 }  // namespace
 
 extern const simd_test::Operations simd_operations;
-const simd_test::Operations simd_operations{numbers<float>(),
-                                            numbers<double>(),
-                                            lanes<std::uint8_t>(),
-                                            lanes<std::uint16_t>(),
-                                            lanes<std::uint32_t>(),
-                                            lanes<std::uint64_t>(),
-                                            lanes<double>(),
-                                            halves,
-                                            words};
+const simd_test::Operations simd_operations{numbers<float>(),       numbers<double>(),
+                                            lanes<std::uint8_t>(),  lanes<std::uint16_t>(),
+                                            lanes<std::uint32_t>(), lanes<std::uint64_t>(),
+                                            lanes<double>(),        halves<Half>,
+                                            halves<BFloat16>,       words};
 
 }  // namespace tessera::TESSERA_ISA

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/bfloat16.hpp"
 #include "base/half.hpp"
 #include "base/index.hpp"
 
@@ -36,13 +37,16 @@ struct Lanes {
   void (*smaller_and_larger)(const T* a, const T* b, T* smaller, T* larger);
 };
 
+/// Operations on Half or BFloat16.
+template <class S>
 struct Halves {
   index_t lanes;
-  void (*widen)(const Half* from, float* to);
-  void (*narrow)(const float* from, Half* to);
-  void (*store_between)(Half* to, const float* all, index_t first, index_t last);
-  float (*widen_one)(Half x);
-  Half (*narrow_one)(float x);
+  void (*widen)(const S* from, float* to);
+  void (*narrow)(const float* from, S* to);
+  void (*load_first)(const S* from, index_t n, float* to);
+  void (*store_between)(S* to, const float* all, index_t first, index_t last);
+  float (*widen_one)(S x);
+  S (*narrow_one)(float x);
 };
 
 /// Operations on 64-bit words.
@@ -65,7 +69,8 @@ struct Operations {
   Lanes<std::uint32_t> u32;
   Lanes<std::uint64_t> u64;
   Lanes<double> lanes_f64;
-  Halves halves;
+  Halves<Half> halves;
+  Halves<BFloat16> bfloats;
   Words words;
 };
 

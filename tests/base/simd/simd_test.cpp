@@ -207,45 +207,60 @@ TEST_P(EveryIsa, TransposesRegisters) {
 bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 /// All halves, and floats around each of them; a NaN's payload may gain its quiet bit.
-TEST_P(EveryIsa, ConvertsHalvesAsOneByOne) {
-  const auto& its = operations().halves;
+template <class S>
+void expect_conversions(const simd_test::Halves<S>& its) {
   const auto lanes = static_cast<std::size_t>(its.lanes);
-  std::vector<Half> halves(lanes), narrowed(lanes);
+  std::vector<S> halves(lanes), narrowed(lanes);
   std::vector<float> wide(lanes), beside(lanes);
   for (std::uint32_t first = 0; first < 0x10000; first += static_cast<std::uint32_t>(lanes)) {
     for (std::size_t i = 0; i < lanes; ++i)
       halves[i].bits = static_cast<std::uint16_t>(first + static_cast<std::uint32_t>(i));
     its.widen(halves.data(), wide.data());
     for (std::size_t i = 0; i < lanes; ++i) {
-      const float want = half_value(halves[i].bits);
+      const auto want = static_cast<float>(halves[i]);
       if (std::isnan(want)) {
         EXPECT_TRUE(std::isnan(wide[i]) && std::isnan(its.widen_one(halves[i])));
       } else {
         EXPECT_TRUE(same_bits(wide[i], want) && same_bits(its.widen_one(halves[i]), want));
       }
     }
-    for (const float factor : {1.0F, 0.99992F, 1.00012F, 1.000244140625F, 1.00048828125F}) {
+    for (const float factor : {1.0F, 0.99992F, 1.00012F, 1.000244140625F, 1.00048828125F,
+                               1.00390625F, 1.01171875F, 0.99853515625F}) {
       for (std::size_t i = 0; i < lanes; ++i) beside[i] = wide[i] * factor;
       its.narrow(beside.data(), narrowed.data());
       for (std::size_t i = 0; i < lanes; ++i) {
-        EXPECT_EQ(narrowed[i].bits, half_bits(beside[i])) << beside[i];
-        EXPECT_EQ(its.narrow_one(beside[i]).bits, half_bits(beside[i])) << beside[i];
+        EXPECT_EQ(narrowed[i].bits, S(beside[i]).bits) << beside[i];
+        EXPECT_EQ(its.narrow_one(beside[i]).bits, S(beside[i]).bits) << beside[i];
       }
     }
   }
 }
-TEST_P(EveryIsa, StoresSomeHalves) {
-  const auto& its = operations().halves;
+TEST_P(EveryIsa, ConvertsHalvesAsOneByOne) {
+  expect_conversions(operations().halves);
+  expect_conversions(operations().bfloats);
+}
+
+template <class S>
+void expect_some_halves(const simd_test::Halves<S>& its) {
   const auto all = counted<float>(its.lanes);
   for (index_t first = 0; first <= its.lanes; ++first) {
     for (index_t last = first; last <= its.lanes; ++last) {
-      std::vector<Half> to(static_cast<std::size_t>(its.lanes + 2), Half(-7.0F));
+      std::vector<S> to(static_cast<std::size_t>(its.lanes + 2), S(-7.0F));
       its.store_between(to.data() + 1, all.data(), first, last);
       for (index_t i = -1; i <= its.lanes; ++i)
-        EXPECT_EQ(half_value(to[static_cast<std::size_t>(i + 1)].bits),
+        EXPECT_EQ(static_cast<float>(to[static_cast<std::size_t>(i + 1)]),
                   i >= first && i < last ? static_cast<float>(i + 1) : -7.0F);
     }
+    const std::vector<S> from(static_cast<std::size_t>(first), S(-7.0F));
+    std::vector<float> loaded(static_cast<std::size_t>(its.lanes));
+    its.load_first(from.data(), first, loaded.data());
+    for (index_t i = 0; i < its.lanes; ++i)
+      EXPECT_EQ(loaded[static_cast<std::size_t>(i)], i < first ? -7.0F : 0.0F);
   }
+}
+TEST_P(EveryIsa, LoadsAndStoresSomeHalves) {
+  expect_some_halves(operations().halves);
+  expect_some_halves(operations().bfloats);
 }
 
 TEST_P(EveryIsa, ReducesWords) {

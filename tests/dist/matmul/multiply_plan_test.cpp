@@ -79,7 +79,8 @@ struct Case {
 
 template <class T>
 T element(int stream, index_t i, index_t j) {
-  return random_symmetric<T>(7, static_cast<std::uint64_t>(stream), i * 20011 + j);
+  return static_cast<T>(
+      random_symmetric<Arithmetic<T>>(7, static_cast<std::uint64_t>(stream), i * 20011 + j));
 }
 
 /// Returns a matrix as rows, or its transpose.
@@ -95,7 +96,7 @@ std::vector<T> whole(int stream, index_t rows, index_t cols, bool turned) {
 
 /// The product on this rank alone, as its kernel computes it.
 template <class T>
-std::vector<T> alone(const Case& x, T alpha, T beta, bool turned) {
+std::vector<T> alone(const Case& x, Factor<T> alpha, Factor<T> beta, bool turned) {
   const Extents a = stored(x.op_a, x.m, x.k), b = stored(x.op_b, x.k, x.n);
   const std::vector<T> at = whole<T>(1, a.rows, a.cols, turned),
                        bt = whole<T>(2, b.rows, b.cols, turned);
@@ -135,13 +136,13 @@ class Fixture {
     return {a_.stored(), case_.op_a, b_.stored(), case_.op_b, c_.stored()};
   }
   /// Executes and compares with the product of one rank, and all that is not c with what it was.
-  void run(MultiplyPlan<T>& plan, T alpha, T beta) {
+  void run(MultiplyPlan<T>& plan, Factor<T> alpha, Factor<T> beta) {
     c_.each([](index_t i, index_t j, T& at) { at = element<T>(3, i, j); });
     const auto a_before = a_.memory, b_before = b_.memory;
     execute(plan, alpha, beta);
     EXPECT_TRUE(same_memory(a_.memory, a_before) && same_memory(b_.memory, b_before));
     const bool turned = c_.order == StorageOrder::column_major;
-    const std::vector<T> want = alone(case_, alpha, beta, turned);
+    const std::vector<T> want = alone<T>(case_, alpha, beta, turned);
     index_t wrong = 0;
     c_.each([&](index_t i, index_t j, T& at) {
       wrong +=
@@ -152,7 +153,7 @@ class Fixture {
     for (const std::vector<T>& one : c_.memory)
       for (const T& x : one) EXPECT_TRUE(same(x, c_.sentinel()));
   }
-  void execute(MultiplyPlan<T>& plan, T alpha, T beta) {
+  void execute(MultiplyPlan<T>& plan, Factor<T> alpha, Factor<T> beta) {
     const auto a = a_.template arrays<const T>(), b = b_.template arrays<const T>();
     const auto c = c_.arrays();
     plan.execute({alpha, a, b, beta, c});
@@ -164,7 +165,7 @@ class Fixture {
     std::size_t before = 0;
     for (int k = 0; k < 5; ++k) {
       if (k == 2) before = allocated_bytes();
-      plan.execute({T(2), a, b, T(k == 3 ? 0 : 1), c});
+      plan.execute({Factor<T>(2), a, b, Factor<T>(k == 3 ? 0 : 1), c});
     }
     return allocated_bytes() - before;
   }
@@ -189,8 +190,8 @@ class Fixture {
 };
 
 template <class T>
-T factor(double value) {
-  const auto real = static_cast<Real<T>>(value);
+Factor<T> factor(double value) {
+  const auto real = static_cast<Real<Factor<T>>>(value);
   if constexpr (is_complex<T>)
     return {real, Real<T>(0.25)};
   else
@@ -214,10 +215,11 @@ void run_random(Random& random, const Communicator& comm) {
   Method method;
   method.threads = static_cast<int>(pick(random, 1, 2));
   MultiplyPlan<T> plan(comm, fixture.layouts(), method);
-  fixture.run(plan, factor<T>(1.5), T{0});
-  fixture.run(plan, T{1}, factor<T>(-0.5));
-  fixture.run(plan, T{0}, factor<T>(3));
-  fixture.run(plan, T{1}, T{0});
+  using Number = Factor<T>;
+  fixture.run(plan, factor<T>(1.5), Number{0});
+  fixture.run(plan, Number{1}, factor<T>(-0.5));
+  fixture.run(plan, Number{0}, factor<T>(3));
+  fixture.run(plan, Number{1}, Number{0});
 }
 
 TEST(MultiplyPlan, HasTheBitsOfOneRankInAnyDistribution) {
@@ -228,6 +230,8 @@ TEST(MultiplyPlan, HasTheBitsOfOneRankInAnyDistribution) {
     run_random<float>(random, comm);
     run_random<Complex<double>>(random, comm);
     run_random<Complex<float>>(random, comm);
+    run_random<Half>(random, comm);
+    run_random<BFloat16>(random, comm);
   }
 }
 
@@ -256,22 +260,28 @@ TEST(MultiplyPlan, HasTheBitsOfMultiply) {
   }
 }
 
+template <class T>
+void expect_no_allocations(const Communicator& comm, Random& random, const Case& x) {
+  Fixture<T> fixture(comm, random, x);
+  Method method;
+  method.threads = 1;  // others might meet their first product later
+  const std::size_t before = allocated_bytes();
+  MultiplyPlan<T> plan(comm, fixture.layouts(), method);
+  if (x.k == 300) {  // Buffers below 2 MiB
+    EXPECT_GE(allocated_bytes() - before, static_cast<std::size_t>(plan.workspace_bytes()));
+  }
+  EXPECT_EQ(fixture.allocated_later(plan), 0U);
+  EXPECT_EQ(comm.sum(plan.sent_bytes()), comm.sum(plan.received_bytes()));
+}
+
 TEST(MultiplyPlan, AllocatesNothingAfterTheSecondExecution) {
   const Communicator comm = Communicator::world();
   Random random(41);
   for (int k = 0; k < 6; ++k) {
     Case x = any_case(random);
     x.k = k % 2 == 0 ? 300 : 9001;
-    Fixture<double> fixture(comm, random, x);
-    Method method;
-    method.threads = 1;  // others might meet their first product later
-    const std::size_t before = allocated_bytes();
-    MultiplyPlan<double> plan(comm, fixture.layouts(), method);
-    if (x.k == 300) {  // Buffers below 2 MiB
-      EXPECT_GE(allocated_bytes() - before, static_cast<std::size_t>(plan.workspace_bytes()));
-    }
-    EXPECT_EQ(fixture.allocated_later(plan), 0U);
-    EXPECT_EQ(comm.sum(plan.sent_bytes()), comm.sum(plan.received_bytes()));
+    expect_no_allocations<double>(comm, random, x);
+    expect_no_allocations<Half>(comm, random, x);
   }
 }
 

@@ -129,6 +129,7 @@ TEST(Advance, KeepsHalvesLikeOneRank) {
       expect_oracle<Half>(problem_of(named_stencil("box7x7", 2), sides, {{1, 60, 33}}), how);
       expect_oracle<Half>(problem_of(named_stencil("wave", 3), sides, {{17, 16, 18}}), how);
       expect_oracle<Half>(problem_of(named_stencil("advection", 1), sides, {{1, 1, 213}}), how);
+      expect_oracle<BFloat16>(problem_of(named_stencil("heat", 2), sides, {{1, 57, 61}}), how);
     }
     expect_oracle<Half>(problem_of(named_stencil("heat", 2), sides, {{1, 40, 39}}),
                         {.parts = Index3{{1, 1, comm.size()}}});

@@ -320,6 +320,7 @@ class TermData {
 
 inline std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 inline std::uint64_t bits(Half x) { return x.bits; }
+inline std::uint64_t bits(BFloat16 x) { return x.bits; }
 inline std::uint64_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 }  // namespace tessera::stencil::oracle
