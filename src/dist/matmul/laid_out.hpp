@@ -34,7 +34,7 @@ struct LaidOutProduct {
 /// these, Half or BFloat16, under any name; of the method, kernel, tuning, threads and weights are
 /// used. Throws Error(usage), naming the argument, on all ranks if shapes or ranks do not match,
 /// and on one if its memory does not fit. Collective.
-template <class T, class S>
+template <class T, class S = T>
 void multiply(const mpi::Communicator& comm, const LaidOutProduct<T, S>& product,
               const Method& method, mpi::Phases& phases);
 /// Returns the same matrix of Tessera's numbers.
@@ -45,7 +45,7 @@ template <class T,
   return {x.distribution, {reinterpret_cast<O*>(x.local.data), x.local.ld}, x.order};
 }
 /// Multiplies matrices of numbers under others' names, as std::complex.
-template <class T, class S>
+template <class T, class S = T>
 requires is_foreign<S>
 void multiply(const mpi::Communicator& comm, const LaidOutProduct<T, S>& product,
               const Method& method, mpi::Phases& phases) {
@@ -60,7 +60,7 @@ void multiply(const mpi::Communicator& comm, const LaidOutProduct<T, S>& product
            method, phases);
 }
 /// Multiplies without phases.
-template <class T, class S>
+template <class T, class S = T>
 void multiply(const mpi::Communicator& comm, const LaidOutProduct<T, S>& product,
               const Method& method = {}) {
   mpi::Phases unused;

@@ -39,7 +39,7 @@ struct Product {
 
 /// Throws Error(usage) that names the argument unless the shapes agree, all three matrices are on
 /// the ranks of comm, and c is neither a nor b. multiply() and Freivalds call it first. Local.
-template <class T, class S>
+template <class T, class S = T>
 void check(const mpi::Communicator& comm, const Product<T, S>& product);
 
 /// Algorithm, kernel and parameters of a product. An algorithm ignores those that its entry does
@@ -69,10 +69,10 @@ struct Method {
 /// operands only, not on ranks, threads, algorithm or grid. Halves are sent as they are and
 /// multiplied by that kernel only; c of halves is summed in a matrix of float in addition, and
 /// rounded once. Collective.
-template <class T, class S>
+template <class T, class S = T>
 void multiply(const mpi::Communicator& comm, const Product<T, S>& product, const Method& method,
               mpi::Phases& phases);
-template <class T, class S>
+template <class T, class S = T>
 void multiply(const mpi::Communicator& comm, const Product<T, S>& product,
               const Method& method = {}) {
   mpi::Phases unused;
@@ -85,7 +85,7 @@ void multiply(const mpi::Communicator& comm, const DistributedMatrix<S>& a,
   multiply(comm, Product<T, S>{.a = a, .b = b, .c = c}, method);
 }
 /// Multiplies matrices of numbers under others' names, as std::complex.
-template <class T, class S>
+template <class T, class S = T>
 requires is_foreign<S>
 void multiply(const mpi::Communicator& comm, const Product<T, S>& product, const Method& method,
               mpi::Phases& phases) {

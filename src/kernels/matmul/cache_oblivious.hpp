@@ -9,18 +9,18 @@
 namespace tessera::inline v1::matmul {
 
 /// Computes g by the whole tree of leaves over k.
-template <class T, class S>
+template <class T, class S = T>
 void cache_oblivious(const Gemm<T, S>& g);
 
 /// Computes the value of one node of the tree `leaves` from the slices of a and b for its range of
 /// k: g.k() == leaves.begin(node.first + node.count) - leaves.begin(node.first). Only the node with
 /// first == 0 starts from beta * c; for the others beta must be 0.
-template <class T, class S>
+template <class T, class S = T>
 void subtree(const Gemm<T, S>& g, const Leaves& leaves, Subtree node);
 
 /// Computes one chain of chunks from the start of the slices, without the tree: a leaf, or a run of
 /// whole chunks of a leaf if beta is 1 for all runs but the first.
-template <class T, class S>
+template <class T, class S = T>
 void chain(const Gemm<T, S>& g);
 
 /// Computes into += value: one inner node of the tree.
@@ -31,7 +31,7 @@ void add(MatrixView<const T> value, MatrixView<T> into);
 /// operands and C: packed chunks and the partial sums of a tree of leaf_count leaves. The thread
 /// keeps it for its next product. Only shapes, strides and ops of g matter; its data may be null,
 /// and is then assumed at an arbitrary offset in a cache line.
-template <class T, class S>
+template <class T, class S = T>
 [[nodiscard]] index_t working_memory(const Gemm<T, S>& g, index_t leaf_count);
 
 /// Returns the number of threads, at most `threads`, that a product of this size keeps busy.

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/bfloat16.hpp"
 #include "base/half.hpp"
 #include "base/random.hpp"
 #include "kernels/stencil/sweep.hpp"
