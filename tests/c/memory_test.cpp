@@ -31,6 +31,7 @@ class Calls {
         for (const std::int64_t m : {std::int64_t{1}, std::int64_t{64}, n})
           add_matrices(order, type, m);
       }
+      for (const int type : {TESSERA_F16, TESSERA_BF16}) add_product(order, type, n);
     }
     products.emplace_back("a long product", [this] {  // partial sums along k
       return tessera_matmul(TESSERA_ROW_MAJOR, TESSERA_F64, TESSERA_NO_TRANS, TESSERA_TRANS, 10, 10,
@@ -65,16 +66,19 @@ class Calls {
   void add_matrices(int order, int type, std::int64_t m) {
     const std::string name = std::to_string(m) + " x " + std::to_string(m) + " of type " +
                              std::to_string(type) + " in order " + std::to_string(order);
-    products.emplace_back("matmul " + name, [=, this] {
-      return tessera_matmul(order, type, TESSERA_NO_TRANS, TESSERA_TRANS, m, m, m, nullptr,
-                            a.data(), n + 1, b.data(), n + 2, nullptr, c.data(), n + 3, nullptr);
-    });
+    add_product(order, type, m);
     for (const double beta : {0.0, 2.0}) {
       products.emplace_back("transpose " + name, [=, this] {
         return tessera_transpose(order, type, TESSERA_TRANS, m, m, beta == 0 ? 1 : 3, a.data(),
                                  n + 1, beta, b.data(), n + 2, nullptr);
       });
     }
+  }
+  void add_product(int order, int type, std::int64_t m) {
+    products.emplace_back("matmul of type " + std::to_string(type), [=, this] {
+      return tessera_matmul(order, type, TESSERA_NO_TRANS, TESSERA_TRANS, m, m, m, nullptr,
+                            a.data(), n + 1, b.data(), n + 2, nullptr, c.data(), n + 3, nullptr);
+    });
   }
   void shuffle() {
     std::uint32_t state = 1;

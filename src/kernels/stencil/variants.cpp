@@ -66,13 +66,15 @@ std::span<const Variant> variants() {
 
 template <class T>
 void run(const Variant& variant, const Sweep<T>& sweep, const Tuning& tuning) {
-  require(!is_stored_half<T> || !sweep.terms.any(), ExitCode::usage,
-          std::string(name_of_half<T>) +
-              " fields do not support coefficients, source, mask or walls; use f32 or f64");
+  if (is_stored_half<T> && sweep.terms.any()) {
+    throw Error(ExitCode::usage,
+                std::string(name_of_half<T>) +
+                    " fields do not support coefficients, source, mask or walls; use f32 or f64");
+  }
   check(sweep);
   if (variant.of<T>() == nullptr) {
-    throw Error(ExitCode::usage,
-                "variant " + std::string(variant.name) + " does not support fields of this type");
+    throw Error(ExitCode::usage, "variant " + std::string(variant.name) + " does not support " +
+                                     std::string(name_of_half<T>) + " fields; use another");
   }
   keep_given(sweep);
   variant.of<T>()(sweep, tuning);
