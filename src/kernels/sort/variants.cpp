@@ -135,9 +135,9 @@ void sort_keys(std::string_view variant, std::span<T> keys, int threads, Order o
 
 template <class T>
 index_t workspace_bytes(index_t n, int threads) {
-  using Wide = ComparedAs<T>;
+  using Compared = ComparedAs<T>;
   const index_t copies = SmallKey<T> ? 2 : 1;
-  return copies * n * index_t{sizeof(Wide)} + automatic_workspace<Bits<Wide>>(n, threads);
+  return copies * n * index_t{sizeof(Compared)} + automatic_workspace<Bits<Compared>>(n, threads);
 }
 
 void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch,
