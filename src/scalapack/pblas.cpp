@@ -4,6 +4,7 @@
 #include <complex>
 #include <string>
 
+#include "base/foreign.hpp"
 #include "dist/matmul/laid_out.hpp"
 #include "dist/relayout/relayout.hpp"
 #include "scalapack/arguments.hpp"
@@ -16,18 +17,6 @@ using dist::relayout::LocalArray;
 using dist::relayout::Op;
 using dist::relayout::Relayout;
 using dist::relayout::StorageOrder;
-
-/// Our own element type for one of the ABI's.
-template <class T>
-struct OwnType {
-  using type = T;
-};
-template <class F>
-struct OwnType<std::complex<F>> {
-  using type = Complex<F>;
-};
-template <class T>
-using Own = typename OwnType<T>::type;
 
 /// A matrix argument: the local array and the submatrix.
 template <class T>
