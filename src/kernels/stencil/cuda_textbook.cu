@@ -11,10 +11,19 @@
 namespace tessera::inline v1::stencil {
 namespace {
 
+/// Stores a point's new value and updates its ghosts, inlined: a function that is called would read
+/// the sweep, an argument of the kernel, by loads that counters show as global ones.
+template <class T>
+__device__ __forceinline__ void put_here(const DeviceSweep<T>& s, T* level, index_t z, index_t y,
+                                         index_t x, T value) {
+  level[z * s.stride[0] + y * s.stride[1] + x] = value;
+  if (!s.plain({{z, y, x}})) publish_here(s, level, z, y, x, value);
+}
+
 template <class Shape, class T>
 __device__ __forceinline__ void compute_point(const DeviceSweep<T>& s, const T* in, T* out,
                                               index_t z, index_t y, index_t x) {
-  put(s, out, z, y, x, value_after<Shape>(s, in, out, z, y, x));
+  put_here(s, out, z, y, x, value_after<Shape>(s, in, out, z, y, x));
 }
 
 template <class Shape, class T>
@@ -80,7 +89,7 @@ __global__ void point_of_tile(const __grid_constant__ DeviceSweep<T> s, const T*
     return computed(
         u[static_cast<int>(dz) * plane + static_cast<int>(dy) * row + static_cast<int>(dx)]);
   });
-  put(s, out, z, y, x, finished(s, sum, out + z * s.stride[0] + y * s.stride[1] + x));
+  put_here(s, out, z, y, x, finished(s, sum, out + z * s.stride[0] + y * s.stride[1] + x));
 }
 
 /// Calls step(shape, in, out, region) for every step.

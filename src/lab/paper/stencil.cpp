@@ -274,10 +274,10 @@ void check(const Request& r) {
 }  // namespace
 
 std::vector<PaperKernel> stencil_kernels() {
-  return {{"stencil", "cuda_naive", 39, 40, run_naive, check},
-          {"stencil", "cuda_tiled", 39, 40, run_tiled, check},
-          {"stencil", "cuda_column", 39, 40, run_walk<Order::column>, check},
-          {"stencil", "cuda_zigzag", 39, 40, run_walk<Order::zigzag>, check}};
+  return {{"stencil", "cuda_naive", 38, 40, run_naive, check},
+          {"stencil", "cuda_tiled", 38, 40, run_tiled, check},
+          {"stencil", "cuda_column", 38, 40, run_walk<Order::column>, check},
+          {"stencil", "cuda_zigzag", 38, 40, run_walk<Order::zigzag>, check}};
 }
 
 }  // namespace tessera::inline v1::paper
