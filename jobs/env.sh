@@ -82,6 +82,11 @@ tessera_job() { # ranks threads command...
   done
   trap '' USR1 # a further signal must not end the last wait, which returns the exit code
   wait $app || code=$?
+  # MPICH's launcher, once it has had a signal, may end with 0 whatever its ranks end with. A run
+  # that had finished ends with 0 again when it is resumed.
+  if [ $code = 0 ] && [ -n "$tessera_signalled" ] && [ "$(tessera_launcher_kind)" = mpich ]; then
+    code=85
+  fi
   if [ $code = 85 ] && [ -n "${SLURM_JOB_ID:-}" ]; then
     if [ "${SLURM_RESTART_COUNT:-0}" -ge "${TESSERA_REQUEUES:-100}" ]; then
       tessera_note "requeued ${SLURM_RESTART_COUNT} times, the limit of TESSERA_REQUEUES;" \

@@ -213,6 +213,30 @@ class EndsWithLauncher {
   int before_ = 0;  // the signal that a wrapper has chosen
 };
 
+/// Scope guard: holds SIGUSR1 back during MPI_Init, then restores its handler. MPICH takes the signal
+/// for news of ranks that failed and asks the launcher which: a process without one starts mpiexec
+/// to ask, and waits for it for ever.
+class KeepsUserSignal {
+ public:
+  KeepsUserSignal() {
+    sigaction(SIGUSR1, nullptr, &handler_);
+    sigset_t itself;
+    sigemptyset(&itself);
+    sigaddset(&itself, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &itself, &mask_);
+  }
+  ~KeepsUserSignal() {
+    sigaction(SIGUSR1, &handler_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  KeepsUserSignal(const KeepsUserSignal&) = delete;
+  KeepsUserSignal& operator=(const KeepsUserSignal&) = delete;
+
+ private:
+  struct sigaction handler_ {};
+  sigset_t mask_{};
+};
+
 std::atomic<bool> started{false};
 
 /// The last message of print_error, and what is called before this process fails.
@@ -237,6 +261,7 @@ Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()
   {
     const StartSettings settings;
     const EndsWithLauncher guard;
+    const KeepsUserSignal held_back;
     check(MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
   }
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");

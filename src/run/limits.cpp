@@ -59,6 +59,11 @@ void require_files(int ranks) {
 
 }  // namespace
 
+std::string address_space_hint() {
+  const auto limit = address_space_limit();
+  return limit ? fmt::format(" (ulimit -v {}); run ulimit -v unlimited", *limit / 1024) : "";
+}
+
 ThreadTrial::ThreadTrial(int threads, index_t stack_bytes) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return;

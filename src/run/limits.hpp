@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <string>
 #include <vector>
 
 #include "mpi/communicator.hpp"
@@ -27,6 +28,10 @@ class ThreadTrial {
   std::vector<pthread_t> threads_;
   bool all_run_ = false;
 };
+
+/// Returns what may be added to a message of lacking memory: the limit of address space and how to
+/// lift it; empty without a limit.
+[[nodiscard]] std::string address_space_hint();
 
 /// Throws Error(memory) if this process's limits do not leave what MPI needs to start: address
 /// space, open files, threads. Precondition: MPI is not initialised.

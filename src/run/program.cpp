@@ -51,6 +51,7 @@ namespace {
   } catch (const std::bad_alloc&) {
     constexpr std::string_view words = "tessera: error: out of memory\n";
     [[maybe_unused]] const auto written = write(STDERR_FILENO, words.data(), words.size());
+    if (!mpi::is_started_here()) mpi::end_job_before_mpi(static_cast<int>(ExitCode::memory));
     _exit(static_cast<int>(ExitCode::memory));
   } catch (...) {  // the signal handler of abort() reports it
   }
@@ -60,8 +61,10 @@ namespace {
 /// Reports that this rank lacks memory. Waits a second first to let the other ranks connect: Open
 /// MPI's launcher may hang if it ends one of them while it connects.
 int fail_without_memory() {
-  mpi::print_error(fmt::format("out of memory (rank {}, before MPI)", mpi::launcher_rank()));
+  mpi::print_error(fmt::format("out of memory (rank {}, before MPI){}", mpi::launcher_rank(),
+                               address_space_hint()));
   if (mpi::launcher_node_ranks() > 1) std::this_thread::sleep_for(std::chrono::seconds(1));
+  mpi::end_job_before_mpi(static_cast<int>(ExitCode::memory));
   return static_cast<int>(ExitCode::memory);
 }
 
@@ -294,7 +297,11 @@ std::optional<Error> error_before_mpi(const Invocation& task) {
 }
 
 int do_on_ranks(const Invocation& task, int argc, char** argv) {
-  if (const auto error = error_before_mpi(task)) return fail_before_mpi(*error);
+  if (const auto error = error_before_mpi(task)) {
+    const int code = fail_before_mpi(*error);
+    mpi::end_job_before_mpi(code);
+    return code;
+  }
   bool is_root = false;
   const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
     is_root = comm.is_root();

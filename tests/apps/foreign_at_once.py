@@ -68,14 +68,7 @@ class AtOnce(Foreign):
             for n in (2000, 4000, 8000, 16000):
                 write_six(self.mine)
                 job = tessera.Job((*words, "--n", n, "--m", n // 2), folder=self.folder)
-
-                def has_written():
-                    try:
-                        with open(f"/proc/{job.process.pid}/io") as io:
-                            return int(io.read().split("wchar: ")[1].split()[0]) > 1 << 20
-                    except (OSError, IndexError):
-                        return False
-                if job.stop(has_written).code == tessera.STOPPED:
+                if job.stop(self.has_begun_to_write(job)).code == tessera.STOPPED:
                     break
             self.assertIn(".mine.h5.stopped", os.listdir(self.folder))
             self.assert_kept()

@@ -67,7 +67,7 @@ class Stops(tessera.Case):
             for ranks in (0, 3):
                 again = [*words, "--n", n, "--m", n // 2, "--overwrite"]
                 job = tessera.Job(again, ranks=ranks, folder=self.folder)
-                result = job.stop(lambda: job.written() > 1 << 20)
+                result = job.stop(self.has_begun_to_write(job))
                 if result.code == tessera.OK:
                     os.remove(self.path("t.h5"))
                     continue
@@ -108,7 +108,7 @@ class Stops(tessera.Case):
         for n in (3000, 6000, 12000):  # a fast machine may finish before the signal arrives
             job = tessera.Job([*words, "--n", n, "--m", n // 2, "--type", "f32"],
                               folder=self.folder)
-            if job.stop(lambda: job.written() > 1 << 20).code == tessera.STOPPED:
+            if job.stop(self.has_begun_to_write(job)).code == tessera.STOPPED:
                 break
         self.assertTrue(os.path.exists(self.path(".t.h5.stopped")))
         self.assertNotIn("resumed", self.succeed(*words, "--n", n, "--m", n // 2, "--type",
@@ -122,7 +122,7 @@ class Stops(tessera.Case):
             a = numpy.arange(2 * n * n // 2, dtype="f4").reshape(2, n // 2, n)
             name = tessera.write_matrix(self.path("a.h5"), a)
             job = tessera.Job([*words, "--in", f"{name}[0]"], folder=self.folder)
-            if job.stop(lambda: job.written() > 1 << 20).code == tessera.STOPPED:
+            if job.stop(self.has_begun_to_write(job)).code == tessera.STOPPED:
                 break
         self.assertTrue(os.path.exists(self.path(".t.h5.stopped")))
         self.assertNotIn("resumed", self.succeed(*words, "--in", f"{name}[1]").out)

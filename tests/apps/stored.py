@@ -147,18 +147,6 @@ class Stored(tessera.Case):
                 numpy.testing.assert_array_equal(file["A"][...], FIELD)
                 self.assertEqual(file["new"].compression, "gzip")
 
-    def has_begun_to_write(self, job):
-        """Returns a function that tells whether 1 MiB was written since the output exists: what
-        ranks write to each other before does not count."""
-        before = []
-
-        def ready():
-            if any(".partial" in name for name in os.listdir(self.folder)):
-                before.append(job.written())
-            return bool(before) and before[-1] > before[0] + (1 << 20)
-
-        return ready
-
     def test_a_stopped_run_is_resumed(self):
         words = ["transpose", "--memory", "8MiB", "--out-of-core", "always", "--out", "t.h5:/T",
                  "--resume", "auto", "--compress", "gzip:1", "--overwrite"]

@@ -201,12 +201,18 @@ class Job:
 
     def stop(self, ready, number=signal.SIGUSR1):
         """Sends the signal once `ready` and returns the result. Repeats it for Open MPI's mpirun,
-        which may lose one, but not for a program alone, which a second SIGTERM ends, nor for other
-        launchers, which kill the ranks at the second one."""
+        which may lose one, but not for a program alone, which a second SIGTERM ends. Ranks of other
+        launchers get it themselves: MPICH's mpiexec, once it has had a signal, may end with 0
+        whatever its ranks end with."""
         while not ready() and self.process.poll() is None:
             time.sleep(0.01)
         for _ in range(self.signals):
-            self.process.send_signal(number)
+            if self.launched and self.signals == 1:
+                for pid in self.pids():
+                    if rank_of(pid) is not None:
+                        os.kill(pid, number)
+            else:
+                self.process.send_signal(number)
             try:
                 self.process.wait(1)
                 break
@@ -269,6 +275,12 @@ def mpi_family():
     """Returns the family of the MPI library that the program uses: "Open MPI", "MPICH" or
     "Intel(R) MPI"."""
     return re.search(r"^MPI +(Open MPI|MPICH|Intel\(R\) MPI)", run("--version").out, re.M)[1]
+
+
+@functools.cache
+def has_libomp():
+    """Returns whether the program's OpenMP is LLVM's."""
+    return re.search(r"^compiler +Clang", run("--version").out, re.M | re.I) is not None
 
 
 def has_openblas():
@@ -392,6 +404,18 @@ class Case(unittest.TestCase):
         for word in (words,) if isinstance(words, str) else words:
             self.assertIn(word, result.errors[0], str(result))
         return result
+
+    def has_begun_to_write(self, job):
+        """Returns a function that tells whether 1 MiB was written since the output exists: what
+        MPI and ranks write before does not count."""
+        before = []
+
+        def ready():
+            if any(".partial" in name for name in os.listdir(self.folder)):
+                before.append(job.written())
+            return bool(before) and before[-1] > before[0] + (1 << 20)
+
+        return ready
 
     def assert_within(self, promised, seconds, told=""):
         """Expects that `seconds` is below the promise, stretched by slack() if exceeded."""
