@@ -25,7 +25,7 @@ namespace {
 // Memory that processes gained between plan and end, over all workloads from and to files: library
 // pages executed for the first time and HDF5's caches; and messages in flight, more with more
 // ranks.
-constexpr index_t later_bytes = index_t{5} << 20, later_of_messages = index_t{2} << 20,
+constexpr index_t later_bytes = index_t{5} << 20, later_of_messages = index_t{5} << 19,
                   later_of_peer = index_t{1} << 17, most_of_messages = index_t{4} << 20;
 constexpr index_t no_limit = std::numeric_limits<index_t>::max();
 constexpr index_t later_of_thread = index_t{1} << 18;  // used part of a stack and a malloc arena
