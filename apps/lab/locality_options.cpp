@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "base/text.hpp"
@@ -170,7 +171,18 @@ lab::Geometry cache_of(const std::string& text, index_t line_bytes) {
 
 }  // namespace
 
-bool is_paper_option(std::string_view name) { return name != "streams"; }
+bool is_paper_option(std::string_view name) {
+  const auto takes_it = [&](const memory::DeviceParameter& p) {
+    if (p.name != name) return false;
+    for (const std::string& kernel : paper::paper_kernels("memory")) {
+      const auto* const row = find_variant(memory::device_probes(), kernel);
+      if (row != nullptr && takes(*row, p)) return true;
+    }
+    return false;
+  };
+  const auto all = memory::device_parameters();
+  return std::any_of(all.begin(), all.end(), takes_it);
+}
 
 run::OptionSet declare() {
   run::OptionSet set(

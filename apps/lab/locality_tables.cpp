@@ -52,17 +52,23 @@ std::string ideal_at(const lab::Analysis& a, index_t lines) {
   return "-";
 }
 
-void print_curve(const lab::Analysis& a, index_t line_bytes) {
-  std::vector<std::string> headings{"cache",     "lines",   "LRU",        "ideal",
-                                    "LRU/ideal", "theorem", "LRU/theorem"};
-  headings.insert(headings.end(), a.stages.begin(), a.stages.end());
-  Table table(std::move(headings));
+/// Returns the sizes of the printed curve, in lines, up to the first at which only first touches
+/// miss.
+std::vector<index_t> sizes_shown(const lab::Analysis& a) {
   std::vector<index_t> sizes;
   for (index_t lines = 16; sizes.size() < 12; lines *= 4) {
     sizes.push_back(lines);
     if (a.curve.misses(lines) <= a.curve.compulsory()) break;
   }
-  for (const index_t lines : sizes) {
+  return sizes;
+}
+
+void print_curve(const lab::Analysis& a, index_t line_bytes) {
+  std::vector<std::string> headings{"cache",     "lines",   "LRU",        "ideal",
+                                    "LRU/ideal", "theorem", "LRU/theorem"};
+  headings.insert(headings.end(), a.stages.begin(), a.stages.end());
+  Table table(std::move(headings));
+  for (const index_t lines : sizes_shown(a)) {
     const double lru = a.curve.misses(lines);
     const std::string ideal = ideal_at(a, lines);
     const double theorem = a.theorem ? a.fitted->predicted(*a.theorem, lines) : NAN;
@@ -80,6 +86,18 @@ void print_curve(const lab::Analysis& a, index_t line_bytes) {
   fmt::print("{}", table.within(terminal_columns()));
 }
 
+/// Prints the best width of columns by the sizes of the curve.
+void print_widths(const lab::Analysis& a, index_t line_bytes) {
+  std::string text;
+  for (const index_t lines : sizes_shown(a)) {
+    const index_t width = lab::best_width(a.problem, line_bytes, lines);
+    if (width > 0)
+      text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", width,
+                          human_bytes(lines * line_bytes));
+  }
+  if (!text.empty()) print_hanging("  fewest by the theorem with columns of ", text);
+}
+
 void print_theorem(const lab::Analysis& a, index_t line_bytes) {
   if (!a.theorem) {
     fmt::print("no theorem for this kernel\n");
@@ -89,6 +107,7 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
   const double line =
       static_cast<double>(line_bytes) / static_cast<double>(a.problem.element_bytes);
   print_hanging("theorem: Q = ", a.theorem->formula);
+  print_widths(a, line_bytes);
   if (std::isnan(fit.constant)) {
     fmt::print(
         "  c is not fitted: the problem is too small for any cache size in the theorem's range\n");

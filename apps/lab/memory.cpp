@@ -20,7 +20,8 @@ std::string takers(const memory::DeviceParameter& parameter) {
     names.emplace_back(row.name);
     usual = row.usual.*parameter.member;
   }
-  const std::string value = parameter.words.front() == nullptr
+  const std::string value = parameter.bytes ? human_bytes(usual)
+                            : parameter.words.front() == nullptr
                                 ? std::to_string(usual)
                                 : parameter.words[static_cast<std::size_t>(usual)];
   constexpr std::size_t most = 4;
@@ -83,7 +84,9 @@ void add_gpu(run::OptionSet& set) {
   for (const memory::DeviceParameter& p : memory::device_parameters()) {
     const bool words = p.words.front() != nullptr;
     set.add({.name = p.name,
-             .kind = words ? run::Kind::choice : run::Kind::integer,
+             .kind = words     ? run::Kind::choice
+                     : p.bytes ? run::Kind::bytes
+                               : run::Kind::integer,
              .help = fmt::format("Set the {} of a GPU probe. {}: {}. For {}.", p.name, p.name,
                                  p.help, takers(p)),
              .group = "GPU",

@@ -147,9 +147,10 @@ def rate_of(one):
 
 def roof_of(one):
     """Returns GB/s of memory and GFLOP/s of arithmetic of the GPU, for the types of the kernel. The
-    bound of memory contains what the bytes in flight leave of the bandwidth."""
+    bound of memory contains what the bytes in flight leave of the bandwidth; kernels that load
+    nothing have none and the whole bandwidth."""
     row = one.row
-    sustained = min(1, row["flight"] / row["flight_needed"])
+    sustained = min(1, row["flight"] / row["flight_needed"]) if row["flight"] > 0 else 1
     return (row["memory_bytes"] / row["bound_memory"] / sustained / 1e9,
             row["operations"] / row["bound_compute"] / 1e9)
 

@@ -12,6 +12,7 @@ INTERVAL = "Medians of the repetitions; whiskers are 95 % confidence intervals o
 
 
 FAILED = "FAILED"  # its check
+MOST_LEVELS = 2  # horizontal lines of a picture
 # Columns of what is computed; the type is a choice of method.
 PROBLEM = ("stencil", "shape", "steps", "input", "op", "m", "n", "k")
 
@@ -146,8 +147,10 @@ def variants(run):
             alt=said_bars(rows, run.rate_units))
 
 
-def draw_lines(axes, groups, axis, units, ceiling):
+def draw_lines(axes, groups, axis, units, ceiling, levels):
     import style
+    for label, rate in levels.items():
+        axes.axhline(rate, color=style.QUIET, linestyle="--", linewidth=1.2, label=label)
     for index, (label, points) in enumerate(groups.items()):
         points = sorted(points, key=axis.value)
         axes.errorbar([axis.value(p) for p in points], [p.rate for p in points],
@@ -159,27 +162,40 @@ def draw_lines(axes, groups, axis, units, ceiling):
                   marker="x", markersize=11, markeredgewidth=2, linestyle="none", zorder=4,
                   label="check FAILED")
     style.value_axis(axes.xaxis, [axis.value(p) for p in every])
-    log = s.wants_log([p.rate for p in every])
+    log = s.wants_log([*(p.rate for p in every), *levels.values()])
     if ceiling and ceiling < 5 * max(p.rate for p in every):
         axes.axhline(ceiling, color=style.QUIET, linestyle=":", linewidth=1.2,
                      label="measured ceiling")
     if log:
-        rates = [p.rate for p in every if p.rate > 0]
+        rates = [rate for rate in (*(p.rate for p in every), *levels.values()) if rate > 0]
         ends = [low for low in (p.rate_interval[0] for p in every) if low > min(rates) / 10]
         style.log_axis(axes.yaxis, min([*rates, *ends]) / 1.5,
                        max(axes.get_ylim()[1], 1.5 * max(rates)))
     else:
-        axes.set_ylim(bottom=0)  # last, as it freezes the upper limit
+        tops = [axes.get_ylim()[1], *(1.05 * rate for rate in levels.values())]
+        axes.set_ylim(0, max(tops))  # last, as it freezes the upper limit
     axes.set_xlabel(axis.label)
     axes.set_ylabel(f"rate ({units})")
     axes.grid(True, which="major")
     style.legend_below(axes)
 
 
+def levels_of(points, axis, outside):
+    """Returns {label: rate} of the variants without a value on the axis, such as naive by width of
+    columns; of several points of a variant none."""
+    names = [n for n in s.varying(points) if n not in axis.columns and n not in outside]
+    groups = s.split([p for p in points if axis.value(p) is None], names)
+    return {label: mine[0].rate for label, mine in groups.items() if len(mine) == 1} \
+        if len(groups) <= MOST_LEVELS else {}
+
+
 def along(run, axis, name):
     known = [p for p in run.points if axis.value(p) is not None]
     every = [p for p in known if axis.value(p) > 0] or known
     inside, outside = s.facets(every, axis.columns, s.MOST_SERIES)
+    if not inside and "kernel" in s.varying(run.points):
+        inside = ["kernel"]  # of the lines and of those without a value
+    everywhere = s.split(run.points, outside)
     parts = {facet: points for facet, points in s.split(every, outside).items()
              if any(len({axis.value(p) for p in group}) > 1
                     for group in s.split(points, inside).values())}
@@ -195,16 +211,19 @@ def along(run, axis, name):
         plain = {label: ([axis.value(p) for p in sorted(g, key=axis.value)],
                          [p.rate for p in sorted(g, key=axis.value)])
                  for label, g in groups.items()}
-        log = s.wants_log([p.rate for p in points])
+        levels = levels_of(everywhere[facet], axis, outside)
+        log = s.wants_log([*(p.rate for p in points), *levels.values()])
+        at_all = sorted({axis.value(p) for p in points})
+        plain |= {label: (at_all, [rate] * len(at_all)) for label, rate in levels.items()}
         yield Picture(
             f"{name}_{number}" if len(parts) > 1 else name,
             f"{run.workload} by {axis.label.split(' (')[0]}: {', '.join(words)}",
             INTERVAL + more,
-            lambda axes, g=groups, p=points: draw_lines(axes, g, axis, run.rate_units,
-                                                        ceiling_of(p)),
+            lambda axes, g=groups, p=points, v=levels: draw_lines(axes, g, axis, run.rate_units,
+                                                                  ceiling_of(p), v),
             lambda d=plain, lg=log: textplot.lines(d, axis.label, f"rate ({run.rate_units})",
                                                    log_y=lg),
-            3.0 + 0.17 * (1 + len(groups) // 2),
+            3.0 + 0.17 * (1 + len(plain) // 2),
             alt=said_lines(plain, axis.label, f"rate in {run.rate_units}"))
 
 

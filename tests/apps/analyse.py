@@ -3,6 +3,7 @@ Samples count processor time, and a preempted thread is busy: no number here dep
 this machine is. Serial shares have a tolerance of five standard deviations of the samples."""
 
 import os
+import sys
 import unittest
 
 import h5py
@@ -78,6 +79,22 @@ class Programs(Analyse):
         result = self.run_tessera("analyse", "--", PROGRAM, "100", 50, 2, 7)
         self.assertEqual(result.code, 7)
         self.assertIn("the program ended with exit code 7", result.out)
+
+    def test_programs_that_replace_themselves_are_sampled(self):
+        """As launchers do that are scripts: no sample on its way ends the next program."""
+        script = self.path("again.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"""#!{sys.executable} -SE
+import os, sys
+n = int(sys.argv[1])
+os.execv(*(("{PROGRAM}", ["{PROGRAM}", "100", "50", "2"]) if n == 0
+           else (sys.argv[0], [sys.argv[0], str(n - 1)])))
+""")
+        os.chmod(script, 0o755)
+        for by_timers in ({}, {"TESSERA_SAMPLE_BY_TIMERS": "1"}):
+            with self.subTest(**by_timers):
+                out = self.succeed("analyse", "--", script, 40, environment=by_timers).out
+                self.assertIn("serial_steps", out)
 
     def test_words_behind_the_program_are_its_own(self):
         for word in ("--top", "--json", "--help"):

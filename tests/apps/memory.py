@@ -1,5 +1,6 @@
 """tessera memory: the five kinds of miss and their cures, from the outside."""
 
+import json
 import math
 
 import tessera
@@ -78,6 +79,18 @@ class Memory(tessera.Case):
                                 (("--prob", "cold"), "did you mean 'probe'")):
             with self.subTest(words=words):
                 self.fail_with(USAGE, "memory", *words, words=expected)
+
+    def test_pages_have_units(self):
+        words = ("--kernel", "cuda_chase_pages", "--page", "64KiB,2MiB", "--size", "4MiB",
+                 "--rounds", 64, "--repetitions", 1)
+        if tessera.DEVICE == "gpu":
+            points = json.loads(self.succeed("memory", *words, "--json").out)["points"]
+            self.assertEqual([one["settings"]["page"] for one in points], [64 << 10, 2 << 20])
+        else:
+            self.fail_with(USAGE, "memory", *words, words="needs a GPU")
+        self.fail_with(USAGE, "memory", *words[:2], "--page", "2GiB", words="--page")
+        self.assertIn("cuda_chase_pages (default 2 MiB)",
+                      " ".join(self.succeed("memory", "--help").out.split()))
 
     def test_too_large_is_told_before_anything_is_allocated(self):
         self.fail_with(tessera.MEMORY, "memory", "--probe", "capacity", "--size", "100TiB")

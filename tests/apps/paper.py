@@ -81,6 +81,15 @@ class Paper(tessera.Case):
                       "transpose on paper, bounds of the time"):
             self.assertIn(words, text)
 
+    def test_options_are_those_that_a_kernel_on_paper_takes(self):
+        text = self.succeed("locality", "--help").out
+        for name, taken in (("offset", True), ("lane-stride", True), ("bins", True),
+                            ("ways", True), ("streams", False), ("issue", False),
+                            ("host-rounds", False), ("page", False), ("passes", False)):
+            self.assertEqual(f"\n  --{name} N " in text, taken, name)
+        self.refuse("locality", "memory", "--device", "paper", "--kernel", "cuda_copy", "--passes",
+                    2, said="unknown option --passes")
+
     def test_a_quiz_of_switches(self):
         rows = self.tables("locality", "memory", "--device", "paper", "--n", 16384, "--kernel",
                            "switch_x_mod_32,switch_x_mod_64,switch_y_64x16,switch_y_16x16,"
@@ -195,6 +204,9 @@ class Paper(tessera.Case):
         self.refuse(*block, "--cc", "4.0", said="cc")
         self.refuse("list", "--occupancy", "--threads", 1025, said="1 to 1024")
         self.refuse("list", "--occupancy", "--results", "o.h5", said="--threads")
+        out = self.succeed("list", "--occupancy").out
+        if tessera.DEVICE != "gpu":
+            self.assertIn("describe a block with --threads", " ".join(out.split()))
 
     def test_the_three_curves_are_kept_and_drawn(self):
         self.succeed("list", "--occupancy", "--threads", 256, "--registers", 40, "--shared", "8KiB",

@@ -69,6 +69,10 @@ class Studies(tessera.Case):
             self.assertIn(verdict and verdict[1], ("holds", "holds in direction"), out)
         again = self.study(*fast, "--results", "done").out
         self.assertEqual(again.count("(kept)"), len(fast), again)  # nothing runs again
+        report = self.run_tessera("report", *(f"done/{name}.h5" for name in fast), "--html",
+                                  "fast.html", environment={"TESSERA_PYTHON": sys.executable},
+                                  timeout=4 * tessera.PATIENCE)  # over 70 pictures
+        self.assertEqual((report.code, report.err), (OK, ""))
 
     def test_all_others_run_at_small_sizes_and_the_report_lists_them(self):
         titles, path = [], self.path("all.h5")

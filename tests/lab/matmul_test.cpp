@@ -93,6 +93,26 @@ TEST(MatmulTheorems, HoldExactlyWhereAllConstantsAreKnown) {
   }
 }
 
+TEST(MatmulTheorems, WidthsAreSolvedFromTheCache) {
+  // Z = n (w + 1) allows 31 in 256 lines; three columns of 24 are as few as three of 31. 64 lines
+  // hold 6, less than a line; 4096 hold the whole problem.
+  const index_t n = 64, line_bytes = 64;
+  Problem p = matmul_problem("column", n);
+  for (const auto& [lines, width] :
+       {std::pair<index_t, index_t>{64, 0}, {128, 8}, {256, 24}, {4096, 0}})
+    EXPECT_EQ(best_width(p, line_bytes, lines), width) << lines;
+  for (const index_t lines : {128, 256}) {
+    p.column_width = best_width(p, line_bytes, lines);
+    const double best = trace(p).curve.misses(lines);
+    for (const index_t other : {1, 4, 8, 16, 24, 30, 31, 32, 40, 48, 64}) {
+      p.column_width = other;
+      EXPECT_LE(best, trace(p).curve.misses(lines)) << other << ", " << lines;
+    }
+  }
+  for (const char* kernel : {"naive", "recursive", "tiled", "cache_oblivious"})
+    EXPECT_EQ(best_width(matmul_problem(kernel, n, 8), line_bytes, 256), 0) << kernel;
+}
+
 TEST(MatmulTheorems, RecursiveMissesFallWithTheRootOfTheCache) {
   const Analysis a = analyse_matmul("recursive", 256);
   EXPECT_NEAR(a.fitted->exponent, -0.5, 0.02);

@@ -197,7 +197,7 @@ TEST(Product, NaiveBroadcastsAAndReadsBInLines) {
 }
 
 TEST(Product, TilesReadEachElementOnceABlock) {
-  // The lecture's count for width 23 and tiles of 4, seven of them: ceil(23/4) * 16 * 7 = 672.
+  // Tiles of 4 x 4, six along a width of 23 and seven in a row: threads beyond the edge load, too.
   Request q = request("matmul", "cuda_tiled", 4, 28);
   q.problem.k = 23;
   q.problem.tile = 4;

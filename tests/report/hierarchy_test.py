@@ -2,6 +2,7 @@
 and diagrams, from what the program traces. Exits with 77 without matplotlib."""
 import os
 import subprocess
+import warnings
 
 import made
 from made import h5py, np
@@ -174,6 +175,19 @@ class Hierarchy(made.Case):
         self.assertEqual((len(lines), len(dots)), (8, 6))
         self.assertTrue(all(line.get_ydata()[0] <= 66900 for line in dots))
         self.assertIn("cuda_register on v100", drawn.text())
+
+    def test_kernels_that_load_nothing_have_a_roof(self):
+        """They have no bytes in flight; their stores take the bandwidth of the GPU."""
+        self.program("locality", "memory", "--device", "paper:v100", "--kernel",
+                     "cuda_divergence,switch_border", "--n", "4096", "--results", self.traces)
+        points = on_paper.read(self.traces)
+        self.assertEqual({one.row["flight"] for one in points}, {0})
+        for one in points:
+            self.assertAlmostEqual(on_paper.roof_of(one)[0], 900)
+        for drawn in on_paper.pictures(points):
+            with self.subTest(drawn.name), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                style.figure_of(drawn)
 
     def test_fully_associative_caches_have_no_bars_of_kinds(self):
         points = self.trace("--n", "16", "--kernel", "naive", "--cache", "1KiB:full")

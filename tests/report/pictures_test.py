@@ -11,6 +11,7 @@ import phases
 import rates
 import results
 import roofline
+import series
 import style
 import timeline
 
@@ -150,6 +151,26 @@ class Pictures(made.Case):
         alone, = phases.by_variant(run_of(write(self.path("alone.h5"), [row()])))
         bottom, top = style.figure_of(alone).axes[0].get_ylim()
         self.assertEqual((bottom, top), (1.5, -1.5))  # of three bars
+
+    def test_variants_without_the_option_are_a_level(self):
+        """naive ignores the width of columns: a line across, whose label is in the legend."""
+        def points(*kernels):
+            return [row(k, 64, rate=r * w, options={"column-width": w}) for k, r in kernels
+                    for w in (4, 8, 16)]
+        naive = row("naive", 64, rate=20.0)
+        for number, kernels in enumerate(((("column", 1.0),), (("column", 1.0), ("zigzag", 0.5)))):
+            run = run_of(write(self.path(f"levels_{number}.h5"), [naive, *points(*kernels)]))
+            drawn, = rates.lines(run)
+            axes = style.figure_of(drawn).axes[0]
+            level, = (line for line in axes.lines if set(line.get_ydata()) == {20.0})
+            self.assertEqual(level.get_label(), "naive")
+            self.assertGreater(axes.get_ylim()[1], 20)
+            self.assertEqual([text.get_text() for text in axes.get_legend().get_texts()],
+                             ["naive", *(name for name, _ in kernels)])
+            self.assertIn("naive", drawn.text())
+        run = run_of(write(self.path("no_level.h5"), points(("column", 1.0))))
+        axis = series.choose_axis(run.points, "matmul")
+        self.assertEqual(rates.levels_of(run.points, axis, []), {})
 
     def test_titles_name_the_probe_and_the_stencil(self):
         for name, run, options in (("probe", "memory_0001", "stride"),

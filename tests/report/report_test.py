@@ -219,7 +219,7 @@ class Report(made.Case):
             above = ceiling * max(p.rate for p in run.points)
             one = picture.Picture("c", "t", "c", lambda axes,
                                   y=above: rates.draw_lines(axes, {"naive": run.points}, axis, "x",
-                                                            y))
+                                                            y, {}))
             low, high = style.figure_of(one).axes[0].get_ylim()
             self.assertTrue(low < above < high, (low, above, high))
 

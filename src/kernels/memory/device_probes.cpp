@@ -30,7 +30,7 @@ constexpr std::array<DeviceParameter, 9> parameters{{
      {"depth", "breadth"}},
     {"host-rounds", &DeviceWalk::host_rounds, 0, 1 << 20,
      "steps that the host computes on another piece, concurrently"},
-    {"page", &DeviceWalk::page, 128, 1 << 30, "bytes between the loads of a chase"},
+    {"page", &DeviceWalk::page, 128, 1 << 30, "bytes between the loads of a chase", {}, true},
     {"passes", &DeviceWalk::passes, 1, 1000,
      "passes of the loop inside the kernel; --rounds are launches"},
 }};

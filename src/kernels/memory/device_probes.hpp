@@ -43,6 +43,7 @@ struct DeviceParameter {
   index_t low, high;
   const char* help;
   std::array<const char*, 2> words{};  ///< of the values from 0 on; nullptr: numbers
+  bool bytes = false;                  ///< a number with units, "2MiB"
 };
 [[nodiscard]] std::span<const DeviceParameter> device_parameters();
 

@@ -24,8 +24,9 @@
 namespace tessera::inline v1::analyse {
 namespace {
 
-// Realtime signals are the program's.
-constexpr int sampling_signal = SIGPROF;
+// A signal that is ignored by default: a program that replaces itself (exec) has no handler for a
+// sample on its way. Realtime signals are the program's.
+constexpr int sampling_signal = SIGURG;
 Samples* shared = nullptr;
 std::string maps_file;
 std::atomic<std::uint32_t> phase{0};

@@ -20,7 +20,10 @@ namespace tessera::inline v1::locality {
 void print_occupancy() {
   const machine::Gpus& gpus = machine::gpus();
   if (gpus.devices.empty()) {
-    fmt::print("occupancy is unknown: only the driver of a GPU reports it ({})\n", gpus.reason);
+    fmt::print(
+        "occupancy is unknown: only the driver of a GPU reports it ({}); describe a block with "
+        "--threads, --registers and --shared\n",
+        gpus.reason);
     return;
   }
   machine::use_gpu(0);

@@ -234,6 +234,27 @@ std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes) {
   return std::nullopt;
 }
 
+index_t best_width(const Problem& problem, index_t line_bytes, index_t lines) {
+  if (problem.kernel != "column" && problem.kernel != "zigzag") return 0;
+  const auto misses = [&](index_t width) {
+    Problem p = problem;
+    p.column_width = width;
+    const std::optional<Theorem> theorem = theorem_of(p, line_bytes);
+    return theorem ? theorem->misses(lines) : 0;
+  };
+  constexpr index_t most = 4096;
+  const index_t line = std::max<index_t>(1, line_bytes / problem.element_bytes);
+  index_t best = 0;
+  double fewest = misses(problem.n);
+  for (index_t width = line; width < std::min(problem.n, most); width += line) {
+    const double here = misses(width);
+    if (here >= fewest) continue;
+    fewest = here;
+    best = width;
+  }
+  return best;
+}
+
 std::vector<index_t> sizes_of(const MissCurve& curve) {
   std::vector<index_t> result;
   for (int quarter = 0;; ++quarter) {

@@ -24,6 +24,11 @@ struct Theorem {
 /// Returns the theorem of a problem for lines of `line_bytes`; nullopt if the kernel has none.
 [[nodiscard]] std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes);
 
+/// Returns the width of columns, of whole lines and below 4096 elements, with which the theorem has
+/// the fewest misses in a cache of `lines`, the smallest of several; 0 if whole rows have no more,
+/// or the kernel has no columns.
+[[nodiscard]] index_t best_width(const Problem& problem, index_t line_bytes, index_t lines);
+
 /// Returns the theorems of sort and of the sorting probes.
 [[nodiscard]] std::optional<Theorem> sort_theorem(const Problem& problem, index_t line_bytes);
 

@@ -32,6 +32,7 @@ std::vector<std::string> named(const run::Parsed& parsed) {
 
 /// Returns the value of a parameter; of one with words, the number of the word.
 index_t value_of(const Values& point, const DeviceParameter& p) {
+  if (p.bytes) return point.bytes(p.name);
   if (p.words.front() == nullptr) return point.integer(p.name);
   const auto* const found = std::find(p.words.begin(), p.words.end(), point.text(p.name));
   return found - p.words.begin();
