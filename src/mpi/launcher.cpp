@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
@@ -154,16 +153,6 @@ Launcher& found() {
 
 const Launcher& launcher() { return found(); }
 void leave_launcher() { found() = {}; }
-
-void end_job_before_mpi(int code) noexcept {
-  const char* const number = std::getenv("PMI_FD");
-  if (number == nullptr || std::getenv("HYDI_CONTROL_FD") == nullptr) return;
-  std::array<char, 64> line{};  // of PMI 1; nothing is allocated, since memory may lack
-  const int length = std::snprintf(line.data(), line.size(), "cmd=abort exitcode=%d\n", code);
-  // A child program that inherits the variables alone has no such socket.
-  [[maybe_unused]] const auto sent =
-      send(std::atoi(number), line.data(), static_cast<std::size_t>(length), MSG_NOSIGNAL);
-}
 int launcher_rank() { return launcher().rank; }
 int launcher_node_ranks() { return launcher().node_ranks; }
 

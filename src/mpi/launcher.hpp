@@ -22,10 +22,6 @@ struct Launcher {
 /// MPI_Init.
 void leave_launcher();
 
-/// Ends the job of a rank that fails before MPI_Init, with that exit code, where its launcher (hydra:
-/// MPICH, Intel MPI) would not notice it and the other ranks would wait in MPI_Init for ever.
-void end_job_before_mpi(int code) noexcept;
-
 /// Returns the rank assigned by the launcher; 0 without one. Available before MPI_Init.
 [[nodiscard]] int launcher_rank();
 /// Returns the ranks that the launcher started on this node; 1 without one. Available before

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -213,9 +214,9 @@ class EndsWithLauncher {
   int before_ = 0;  // the signal that a wrapper has chosen
 };
 
-/// Scope guard: holds SIGUSR1 back during MPI_Init, then restores its handler. MPICH takes the signal
-/// for news of ranks that failed and asks the launcher which: a process without one starts mpiexec
-/// to ask, and waits for it for ever.
+/// Scope guard: holds SIGUSR1 back during MPI_Init, then restores its handler. MPICH takes the
+/// signal for news of ranks that failed and asks the launcher which: a process without one starts
+/// mpiexec to ask, and waits for it for ever.
 class KeepsUserSignal {
  public:
   KeepsUserSignal() {
@@ -242,6 +243,16 @@ std::atomic<bool> started{false};
 /// The last message of print_error, and what is called before this process fails.
 std::string failure_text;
 std::function<void(int)> failure_report;
+
+/// Waits until the launcher has read what this process has written.
+void wait_until_read() noexcept {
+  constexpr int most_waits = 5000;  // of a millisecond each
+  for (const int descriptor : {STDERR_FILENO, STDOUT_FILENO}) {
+    int left = 0;
+    for (int i = 0; i < most_waits && ioctl(descriptor, FIONREAD, &left) == 0 && left > 0; ++i)
+      usleep(1000);
+  }
+}
 
 /// Calls the function of before_failure(), on rank 0.
 void report_failure(ExitCode code) noexcept {
@@ -299,12 +310,18 @@ void print_error(const std::string& message) noexcept {
 void wait_until_heard() noexcept {
   if (!launcher().there) return;
   std::fflush(stdout);
-  constexpr int most_waits = 5000;  // of a millisecond each
-  for (const int descriptor : {STDERR_FILENO, STDOUT_FILENO}) {
-    int left = 0;
-    for (int i = 0; i < most_waits && ioctl(descriptor, FIONREAD, &left) == 0 && left > 0; ++i)
-      usleep(1000);
-  }
+  wait_until_read();
+}
+
+void end_job_before_mpi(int code) noexcept {
+  const char* const number = std::getenv("PMI_FD");
+  if (number == nullptr || std::getenv("HYDI_CONTROL_FD") == nullptr) return;
+  wait_until_read();
+  std::array<char, 64> line{};  // of PMI 1
+  const int length = std::snprintf(line.data(), line.size(), "cmd=abort exitcode=%d\n", code);
+  // A child program that inherits the variables alone has no such socket.
+  [[maybe_unused]] const auto sent =
+      send(std::atoi(number), line.data(), static_cast<std::size_t>(length), MSG_NOSIGNAL);
 }
 
 std::string whereabouts() {

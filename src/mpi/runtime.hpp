@@ -60,5 +60,9 @@ void before_failure(std::function<void(int code)> report);
 /// Waits until the launcher has read all output, at most a few seconds: as soon as one rank has
 /// failed, it closes the pipes of the others. No effect without a launcher.
 void wait_until_heard() noexcept;
+/// Ends the job of a rank that fails before MPI_Init, with that exit code, once its messages are
+/// read, where the launcher (hydra: MPICH, Intel MPI) would not notice it and the other ranks would
+/// wait in MPI_Init for ever. Allocates nothing.
+void end_job_before_mpi(int code) noexcept;
 
 }  // namespace tessera::inline v1::mpi
