@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "io/chunks.hpp"
+#include "io/contiguous.hpp"
 #include "io/conversion.hpp"
 #include "io/decode.hpp"
 #include "mpi/heartbeat.hpp"
@@ -112,6 +113,7 @@ void read_by_library(const BoxRead& whole, hid_t space, const Ranges& part) {
 
 void read_pieces(hid_t dataset, const std::string& name, const Ranges& box, const HeldArray& to,
                  index_t most_bytes) {
+  if (read_contiguous(dataset, box, to)) return;
   const Handle space(h5_check(H5Dget_space(dataset), name), H5Sclose);
   const BoxRead whole{dataset, name, box, to};
   const index_t most = std::max<index_t>(1, most_bytes / to.element_bytes);
