@@ -184,6 +184,7 @@ DeviceExchange DeviceExchange::choose(const Communicator& comm, const std::strin
 const Communicator& DeviceExchange::comm() const { return state_->comm; }
 DeviceTransport DeviceExchange::transport() const { return state_->choice.transport; }
 const std::string& DeviceExchange::text() const { return state_->choice.text; }
+machine::Nccl* DeviceExchange::nccl() const { return state_->nccl.get(); }
 void DeviceExchange::set_strip_bytes(index_t bytes) const { state_->strip_bytes = bytes; }
 
 void DeviceExchange::exchange(std::span<const DeviceOut> out, std::span<const DeviceIn> in) const {

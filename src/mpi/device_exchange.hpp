@@ -7,6 +7,10 @@
 #include "mpi/communicator.hpp"
 #include "mpi/device_transport.hpp"
 
+namespace tessera::inline v1::machine {
+class Nccl;
+}
+
 namespace tessera::inline v1::mpi {
 
 /// The transport on which the ranks of a communicator agreed, with its state. Copies refer to the
@@ -27,6 +31,9 @@ class DeviceExchange {
   [[nodiscard]] bool reaches() const {
     return transport() == DeviceTransport::ipc || comm().size() == 1;
   }
+
+  /// Returns the communicator of NCCL; nullptr with other transports.
+  [[nodiscard]] machine::Nccl* nccl() const;
 
   /// Receives into `in` what the peers send from their `out`. The pieces of a pair of ranks match
   /// in order and shape; no piece is addressed to the rank itself. `out` must be complete before
