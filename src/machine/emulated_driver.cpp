@@ -61,8 +61,7 @@ class Exports {
     const std::string name = fmt::format("/proc/{}/fd/{}", exported.process, exported.file);
     const int file = open(name.c_str(), O_RDWR | O_CLOEXEC);
     check(file >= 0);
-    void* const data =
-        mmap(nullptr, exported.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void* const data = mmap(nullptr, exported.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     check(data != MAP_FAILED);
     const std::lock_guard lock(mutex_);

@@ -138,8 +138,8 @@ class ByNccl : public DevicePackedMessages {
   bool is_reported_ = false;
 };
 
-/// Packed memory that the receivers read where it is: they are told when a message is packed, and
-/// tell when they have read it.
+/// Packed memory that the receivers read in place: a signal of a byte follows the packing, and
+/// another one, in the opposite direction, the reading.
 class ByPeerMemory : public DevicePackedMessages {
  public:
   ByPeerMemory(const DeviceExchange& exchange, std::span<const PackedMessage> out,
@@ -154,9 +154,8 @@ class ByPeerMemory : public DevicePackedMessages {
       begins[static_cast<std::size_t>(out[m].peer)] = out_.begin(m);
     begins = exchange.comm().all_to_all(begins);
     for (const PackedMessage& message : in) {
-      const std::byte* const there = outgoing_.of(message.peer);
-      sources_.push_back(message.bytes == 0 ? there
-                                            : there + begins[static_cast<std::size_t>(message.peer)]);
+      const auto begin = begins[static_cast<std::size_t>(message.peer)];
+      sources_.push_back(message.bytes == 0 ? nullptr : outgoing_.of(message.peer) + begin);
     }
   }
 
@@ -209,8 +208,8 @@ std::unique_ptr<DevicePackedMessages> DevicePackedMessages::make(
       return std::make_unique<ByNccl>(exchange, out, in);
   }
   return std::make_unique<ByMpi>(
-      exchange.comm(),
-      exchange.transport() == DeviceTransport::mpi ? Home::device : Home::pinned, out, in);
+      exchange.comm(), exchange.transport() == DeviceTransport::mpi ? Home::device : Home::pinned,
+      out, in);
 }
 
 }  // namespace tessera::inline v1::mpi

@@ -172,8 +172,7 @@ class Repeated {
         EXPECT_EQ(differing(messages_->in(m), in_[m].peer, me_, execution_, in_[m].bytes), 0);
       }
     }
-    for (std::size_t m = 0; m < in_.size(); ++m)
-      EXPECT_EQ(seen[m] == 1 || in_[m].bytes == 0, true);
+    for (std::size_t m = 0; m < in_.size(); ++m) EXPECT_EQ(seen[m] == 1 || in_[m].bytes == 0, true);
     messages_->finish();
   }
   [[nodiscard]] index_t balance() const {
@@ -182,7 +181,8 @@ class Repeated {
 
  private:
   static void add(std::vector<PackedMessage>& to, int peer, std::uint64_t number) {
-    if (number % 4 > 0) to.push_back({peer, static_cast<index_t>(number / 4 % 3000 * (number % 3))});
+    if (number % 4 > 0)
+      to.push_back({peer, static_cast<index_t>(number / 4 % 3000 * (number % 3))});
   }
 
   int me_;

@@ -123,10 +123,9 @@ Plan::Plan(const mpi::Communicator& comm, std::span<const Relayout> matrices, in
 Plan::Plan(const mpi::DeviceExchange& exchange, std::span<const Relayout> matrices, index_t bytes) {
   const mpi::Communicator& comm = exchange.comm();
   check_plan(comm, matrices, bytes);
-  state_ =
-      std::make_unique<State>(matrices, bytes, comm.rank(), comm.size(), [&](Part&& part) {
-        return on_device(exchange, std::move(part));
-      });
+  state_ = std::make_unique<State>(matrices, bytes, comm.rank(), comm.size(), [&](Part&& part) {
+    return on_device(exchange, std::move(part));
+  });
 }
 Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
@@ -142,8 +141,8 @@ void Plan::begin(std::size_t matrices, index_t bytes) {
   if (state_->started)
     throw Error(ExitCode::usage, "start: the plan is started already; call wait first");
   if (matrices != state_->execution->bound.size())
-    throw Error::of_argument(
-        "memory", fmt::format("has {} matrices: the plan has {}", matrices, state_->execution->bound.size()));
+    throw Error::of_argument("memory", fmt::format("has {} matrices: the plan has {}", matrices,
+                                                   state_->execution->bound.size()));
   if (bytes != state_->bytes)
     throw Error::of_argument(
         "memory", fmt::format("has elements of {} bytes: the plan has {}", bytes, state_->bytes));

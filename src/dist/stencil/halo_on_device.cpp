@@ -36,10 +36,10 @@ class DeviceMoves : public HaloMoves::Impl {
       ghosts_ = GhostLayers(shape, comm.rank());
       schedule_ = HaloSchedule(shape, comm.rank());
     }
-    messages_ = mpi::DevicePackedMessages::make(
-        mpi::DeviceExchange(comm, mpi::DeviceTransport::staged),
-        HaloSchedule::sizes(schedule_.out, fields * bytes_),
-        HaloSchedule::sizes(schedule_.in, fields * bytes_));
+    messages_ =
+        mpi::DevicePackedMessages::make(mpi::DeviceExchange(comm, mpi::DeviceTransport::staged),
+                                        HaloSchedule::sizes(schedule_.out, fields * bytes_),
+                                        HaloSchedule::sizes(schedule_.in, fields * bytes_));
     keep(points.beyond);
   }
 
@@ -65,11 +65,11 @@ class DeviceMoves : public HaloMoves::Impl {
     for (auto complete = messages_->arrived(stream_); !complete.empty();
          complete = messages_->arrived(stream_)) {
       for (const std::size_t m : complete) {
-        each_piece(schedule_.in[m], messages_->in(m),
-                   [&](const Box3& part, const Field& field,
-                       const Points<const std::byte>& packed) {
-                     move(part.size(), packed, at(field, part.low));
-                   });
+        each_piece(
+            schedule_.in[m], messages_->in(m),
+            [&](const Box3& part, const Field& field, const Points<const std::byte>& packed) {
+              move(part.size(), packed, at(field, part.low));
+            });
       }
     }
     machine::device::synchronize();  // the caller may have changed the boxes

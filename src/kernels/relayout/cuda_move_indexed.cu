@@ -35,8 +35,7 @@ struct Copy {
 
 /// T: the words, of which `width` are an element.
 template <class T, class Update>
-__global__ void __launch_bounds__(edge* lines)
-    move_straight(Sides<T> s, int width, Update update) {
+__global__ void __launch_bounds__(edge* lines) move_straight(Sides<T> s, int width, Update update) {
   const index_t across = (s.cols.n + edge * strips - 1) / (edge * strips);
   const index_t tiles = across * ((s.rows.n + edge - 1) / edge);
   for (index_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -87,8 +86,8 @@ template <class T>
 __global__ void __launch_bounds__(edge* lines)
     move_turned_wide(Sides<T> s, int width, Copy<T> update) {
   const index_t all = s.rows.n * s.cols.n;
-  const index_t first = static_cast<index_t>(blockIdx.x) * (edge * lines) +
-                        threadIdx.y * edge + threadIdx.x;
+  const index_t first =
+      static_cast<index_t>(blockIdx.x) * (edge * lines) + threadIdx.y * edge + threadIdx.x;
   for (index_t at = first; at < all; at += static_cast<index_t>(gridDim.x) * (edge * lines)) {
     const index_t i = at / s.cols.n, j = at % s.cols.n;
     update(s.from + (s.cols.from[j] * s.from_ld + s.rows.from[i]) * width,
@@ -117,7 +116,8 @@ void launch(const IndexedMove& move, int width, const Update& update, bool reads
             cudaStream_t stream) {
   const Sides<T> s = sides_of<T>(move);
   const dim3 threads(edge, lines);
-  const index_t down = ceil_div(s.rows.n, index_t{edge}), across = ceil_div(s.cols.n, index_t{edge});
+  const index_t down = ceil_div(s.rows.n, index_t{edge}),
+                across = ceil_div(s.cols.n, index_t{edge});
   if (move.turn == Turn::no) {
     move_straight<<<blocks_for(down * ceil_div(across, index_t{strips})), threads, 0, stream>>>(
         s, width, update);
