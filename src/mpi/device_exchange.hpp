@@ -20,6 +20,10 @@ class DeviceExchange {
   /// Selects the wanted transport ("auto" or a name), tried on every rank; the result is the same
   /// on all of them. Throws Error(usage) on every rank if a named one is not available. Collective.
   [[nodiscard]] static DeviceExchange choose(const Communicator& comm, const std::string& wanted);
+  /// Returns that of "auto", or, where all ranks still hold one for this communicator and their
+  /// current devices, the same again: a communicator of NCCL takes some tenths of a second, and
+  /// memory. Collective.
+  [[nodiscard]] static DeviceExchange shared(const Communicator& comm);
   /// Uses a transport that the caller knows to be available; not nccl, which needs choose().
   DeviceExchange(const Communicator& comm, DeviceTransport transport);
 

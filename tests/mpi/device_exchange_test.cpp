@@ -1,6 +1,7 @@
 #include "mpi/device_exchange.hpp"
 
 #include <cstring>
+#include <optional>
 
 #include "base/hash.hpp"
 #include "machine/buffer.hpp"
@@ -241,6 +242,30 @@ TEST_F(DeviceExchanges, ReachTheMemoryOfAllWhereTheySaySo) {
       }
       comm.barrier();
     }
+  }
+}
+
+TEST_F(DeviceExchanges, AreSharedWhileAllRanksHoldThem) {
+  machine::use_gpu(comm.node().rank());
+  const Communicator other = comm.split(0, comm.rank());
+  const auto are_one = [](const DeviceExchange& x, const DeviceExchange& y) {
+    return &x.text() == &y.text();
+  };
+  std::optional<DeviceExchange> first = DeviceExchange::shared(comm);
+  const DeviceExchange again = DeviceExchange::shared(comm),
+                       elsewhere = DeviceExchange::shared(other);
+  EXPECT_TRUE(are_one(*first, again));
+  EXPECT_FALSE(are_one(*first, elsewhere));
+  if (comm.is_root()) first.reset();  // `again` remains
+  EXPECT_TRUE(are_one(again, DeviceExchange::shared(comm)));
+  {
+    const Communicator third = comm.split(0, comm.rank());
+    std::optional<DeviceExchange> here = DeviceExchange::shared(third);
+    const auto transport = static_cast<index_t>(here->transport());
+    if (comm.is_root() && comm.size() > 1) here.reset();  // the others choose anew with it
+    const DeviceExchange anew = DeviceExchange::shared(third);
+    EXPECT_EQ(here.has_value() && are_one(*here, anew), comm.size() == 1);
+    EXPECT_EQ(static_cast<index_t>(anew.transport()), transport);
   }
 }
 

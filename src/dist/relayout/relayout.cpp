@@ -117,7 +117,7 @@ Plan::Plan(const mpi::Communicator& comm, std::span<const Relayout> matrices, in
   state_ = std::make_unique<State>(
       matrices, bytes, comm.rank(), comm.size(), [&](Part&& part) -> std::unique_ptr<Execution> {
         if (place == Space::host) return on_host(comm, std::move(part), threads);
-        return on_device(mpi::DeviceExchange::choose(comm, "auto"), std::move(part));
+        return on_device(mpi::DeviceExchange::shared(comm), std::move(part));
       });
 }
 Plan::Plan(const mpi::DeviceExchange& exchange, std::span<const Relayout> matrices, index_t bytes) {
