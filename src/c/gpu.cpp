@@ -28,13 +28,8 @@ std::optional<int> gpu_of(const Options& options) {
 }
 
 void expect_reach(const void* data, bool on_gpu, const char* argument) {
-  const machine::Reach reach = machine::reach_of(data);
-  if (on_gpu && reach == machine::Reach::host)
-    throw Error::of_argument(
-        argument, "is in the memory of the host: pass memory of the GPU that the options name");
-  if (!on_gpu && reach == machine::Reach::gpu)
-    throw Error::of_argument(argument,
-                             "is in the memory of a GPU: make the plan with the option gpu=N");
+  if (const char* const why = machine::out_of_reach(data, on_gpu); why != nullptr)
+    throw Error::of_argument(argument, why);
 }
 
 }  // namespace tessera::inline v1::c

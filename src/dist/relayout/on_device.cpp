@@ -1,6 +1,8 @@
 // Execution of a relayout in the memory of a device, which packs, copies and unpacks piece by
 // piece; their indices are tables in its memory. Without a device, the host emulates one.
 
+#include <initializer_list>
+
 #include "dist/relayout/execution.hpp"
 #include "kernels/relayout/move_indexed.hpp"
 #include "mpi/packed_on_device.hpp"
@@ -11,7 +13,7 @@ namespace {
 using machine::device::Allocation, machine::device::Home;
 using tessera::relayout::Indices;
 
-/// Index by index, what stretches say: first all of one side, then all of the other.
+/// The numbers of indices in stretches: first all of one side, then all of the other.
 class Tables {
  public:
   /// Returns where the indices of the stretches begin.

@@ -57,9 +57,9 @@ void check_matrix(const Relayout& matrix, std::size_t number, index_t ranks) {
 struct Plan::State {
   /// make(part) returns the execution.
   template <class Make>
-  State(std::span<const Relayout> relayouts, index_t element_bytes, index_t rank, index_t ranks,
-        const Make& make)
-      : bytes(element_bytes) {
+  State(std::span<const Relayout> relayouts, index_t element_bytes, Space where, index_t rank,
+        index_t ranks, const Make& make)
+      : bytes(element_bytes), place(where) {
     std::vector<Stored> all;
     Part part;
     for (const Relayout& matrix : relayouts) {
@@ -90,6 +90,7 @@ struct Plan::State {
   }
 
   index_t bytes;
+  Space place;
   std::vector<Op> ops;
   std::vector<std::vector<layout::Box>> needed_a, needed_b;
   std::size_t next = 0;  ///< matrix that is bound next
@@ -102,6 +103,7 @@ namespace {
 
 /// Throws as the constructors of Plan.
 void check_plan(const mpi::Communicator& comm, std::span<const Relayout> matrices, index_t bytes) {
+  machine::find_driver();
   require_argument(!comm.empty(), "comm", "is an empty communicator");
   require_argument(bytes >= 1 && bytes <= 64, "bytes",
                    fmt::format("is {}: must be from 1 to 64", bytes));
@@ -114,18 +116,20 @@ Plan::Plan(const mpi::Communicator& comm, std::span<const Relayout> matrices, in
            int threads, Space place) {
   check_plan(comm, matrices, bytes);
   require_argument(threads >= 1, "threads", fmt::format("is {}: must be at least 1", threads));
-  state_ = std::make_unique<State>(
-      matrices, bytes, comm.rank(), comm.size(), [&](Part&& part) -> std::unique_ptr<Execution> {
-        if (place == Space::host) return on_host(comm, std::move(part), threads);
-        return on_device(mpi::DeviceExchange::shared(comm), std::move(part));
-      });
+  state_ = std::make_unique<State>(matrices, bytes, place, comm.rank(), comm.size(),
+                                   [&](Part&& part) -> std::unique_ptr<Execution> {
+                                     if (place == Space::host)
+                                       return on_host(comm, std::move(part), threads);
+                                     return on_device(mpi::DeviceExchange::shared(comm),
+                                                      std::move(part));
+                                   });
 }
 Plan::Plan(const mpi::DeviceExchange& exchange, std::span<const Relayout> matrices, index_t bytes) {
   const mpi::Communicator& comm = exchange.comm();
   check_plan(comm, matrices, bytes);
-  state_ = std::make_unique<State>(matrices, bytes, comm.rank(), comm.size(), [&](Part&& part) {
-    return on_device(exchange, std::move(part));
-  });
+  state_ =
+      std::make_unique<State>(matrices, bytes, Space::device, comm.rank(), comm.size(),
+                              [&](Part&& part) { return on_device(exchange, std::move(part)); });
 }
 Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
@@ -167,8 +171,12 @@ void Plan::finish_matrix(Factors factors, std::optional<Element> number) {
   Bound& matrix = state_->execution->bound[m];
   const auto name = [m](const char* member) { return fmt::format("memory[{}].{}", m, member); };
   const auto &a = state_->needed_a[m], &b = state_->needed_b[m];
-  if (factors.alpha != Complex<double>{0}) check_arrays(matrix.a, a, [&] { return name("a"); });
-  check_arrays(matrix.b, b, [&] { return name("b"); });
+  const auto check = [&](const auto& arrays, const auto& needed, const char* member) {
+    check_arrays(arrays, needed, [&] { return name(member); });
+    check_reach(arrays, needed, state_->place, [&] { return name(member); });
+  };
+  if (factors.alpha != Complex<double>{0}) check(matrix.a, a, "a");
+  check(matrix.b, b, "b");
   if (overlap(matrix.a, a, matrix.b, b)) throw Error::of_argument(name("b"), "overlaps a");
   factors.conjugates = factors.conjugates && state_->ops[m] == Op::hermitian;
   if (!number.has_value() && !factors.plain()) {

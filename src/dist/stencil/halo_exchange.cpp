@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "dist/stencil/ghost_layers.hpp"
 #include "dist/stencil/halo_messages.hpp"
+#include "machine/reach.hpp"
 #include "machine/team.hpp"
 
 namespace tessera::inline v1::dist::stencil {
@@ -64,7 +65,9 @@ class Moves : public HaloMoves::Impl {
  public:
   Moves(const mpi::Communicator& comm, const HaloShape& shape, const HaloMoves::Values& beyond,
         index_t fields, int threads)
-      : Impl(comm, shape), threads_(threads), views_(static_cast<std::size_t>(fields)) {
+      : Impl(comm, shape, Space::host),
+        threads_(threads),
+        views_(static_cast<std::size_t>(fields)) {
     if (box().empty()) return;
     for (std::size_t d = 0; d < 3; ++d)
       for (std::size_t side = 0; side < 2; ++side)
@@ -139,6 +142,7 @@ HaloMoves::HaloMoves(const mpi::Communicator& comm, const HaloShape& shape, cons
   require_argument(fields >= 1, "fields", fmt::format("is {}: must be at least 1", fields));
   require_argument(threads >= 1, "threads", fmt::format("is {}: must be at least 1", threads));
   check_shape(comm, shape);
+  machine::find_driver();
   impl_ = [&]() -> std::unique_ptr<Impl> {
     if (points.place == Space::device) return device_moves(comm, shape, points, fields);
     const auto make = [&]<class T>(T) {
@@ -176,6 +180,8 @@ void HaloMoves::check(std::size_t field, const Memory& memory) const {
   };
   const Index3 n = memory.extent, size = impl_->box().size();
   if (memory.data == nullptr) fail_here("has no memory");
+  const char* const why = machine::out_of_reach(memory.data, impl_->place() == Space::device);
+  if (why != nullptr) fail_here(why);
   if (!(n == size))
     fail_here(fmt::format("has {} x {} x {} points: the box of this rank has {} x {} x {}", n[0],
                           n[1], n[2], size[0], size[1], size[2]));

@@ -16,12 +16,14 @@ namespace tessera::inline v1::dist::stencil {
 /// An exchange of fields at one place.
 class HaloMoves::Impl {
  public:
-  Impl(const mpi::Communicator& comm, const HaloShape& shape) : box_(shape.grid.of(comm.rank())) {}
+  Impl(const mpi::Communicator& comm, const HaloShape& shape, Space place)
+      : box_(shape.grid.of(comm.rank())), place_(place) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   virtual ~Impl() = default;
 
   [[nodiscard]] const Box3& box() const { return box_; }
+  [[nodiscard]] Space place() const { return place_; }  ///< of the fields
   [[nodiscard]] virtual std::size_t fields() const = 0;
   virtual void bind(std::size_t field, const Memory& memory) = 0;
   virtual void start() = 0;
@@ -33,6 +35,7 @@ class HaloMoves::Impl {
 
  private:
   Box3 box_;
+  Space place_;
 };
 
 /// The boxes of all directions that travel between this rank and a peer.

@@ -31,7 +31,9 @@ class DeviceMoves : public HaloMoves::Impl {
  public:
   DeviceMoves(const mpi::Communicator& comm, const HaloShape& shape,
               const HaloMoves::Points& points, index_t fields)
-      : Impl(comm, shape), bytes_(points.bytes), fields_(static_cast<std::size_t>(fields)) {
+      : Impl(comm, shape, Space::device),
+        bytes_(points.bytes),
+        fields_(static_cast<std::size_t>(fields)) {
     if (!box().empty()) {
       ghosts_ = GhostLayers(shape, comm.rank());
       schedule_ = HaloSchedule(shape, comm.rank());

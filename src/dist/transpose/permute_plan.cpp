@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "kernels/transpose/permute.hpp"
 #include "kernels/transpose/strided.hpp"
 #include "machine/buffer.hpp"
+#include "machine/reach.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/device_exchange.hpp"
 
@@ -149,11 +151,12 @@ index_t leading(const layout::Distribution& matrix, index_t rank) {
 
 struct PermutePlan::State {
   /// A device: that of an exchange, or by the best transport.
-  State(const mpi::Communicator& comm, const ArrayPermutation& p, int thread_count, Space place,
+  State(const mpi::Communicator& comm, const ArrayPermutation& p, int thread_count, Space where,
         const mpi::DeviceExchange* exchange)
       : unit(unit_of(p.bytes)),
         bytes(p.bytes),
         threads(thread_count),
+        place(where),
         axes(p.axes.begin(), p.axes.end()) {
     check(p);
     [[maybe_unused]] const layout::Distribution grid_fits(p.b, 1, comm.size());
@@ -231,6 +234,7 @@ struct PermutePlan::State {
 
   index_t unit, bytes;
   int threads;
+  Space place;
   std::vector<int> axes;
   std::vector<index_t> shape;  ///< of what this rank permutes, by axis of a
   index_t a_elements = 1, b_elements = 1, a_leading = 1, to_leading = 1;
@@ -255,9 +259,12 @@ PermutePlan::~PermutePlan() = default;
 void PermutePlan::start(const std::byte* a, std::byte* b) {
   State& s = *state_;
   require(!s.started, ExitCode::usage, "start: the plan is started already; call wait first");
-  const auto require_array = [](const std::byte* data, index_t elements, const char* name) {
-    if (data == nullptr && elements > 0)
+  const auto require_array = [&](const std::byte* data, index_t elements, const char* name) {
+    if (elements == 0) return;
+    if (data == nullptr)
       throw Error::of_argument(name, fmt::format("is null: must have {} elements", elements));
+    const char* const why = machine::out_of_reach(data, s.place == Space::device);
+    if (why != nullptr) throw Error::of_argument(name, why);
   };
   require_array(a, s.a_elements, "a");
   require_array(b, s.b_elements, "b");
