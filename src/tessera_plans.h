@@ -12,7 +12,11 @@
  * A plan holds its messages; executions allocate nothing after the first one. From start to wait
  * the memory that is written belongs to the plan, and other plans can be executed; memory that is
  * only read can be written after start. A plan is valid without the context and the layouts of
- * which it was made, and is not freed between start and wait. The rules of tessera.h apply. */
+ * which it was made, and is not freed between start and wait. The rules of tessera.h apply.
+ *
+ * With the option gpu=N all arrays of a plan are in the memory of that GPU, which packs and unpacks
+ * them after all its earlier work. Relayouts and permutations then travel from GPU to GPU where the
+ * machine permits; their plans are for GPUs on all ranks or on none, and freed by all of them. */
 #ifndef TESSERA_PLANS_H
 #define TESSERA_PLANS_H
 
@@ -29,7 +33,8 @@ typedef struct tessera_relayout_plan_s* tessera_relayout_plan;
 /* Makes a plan for `matrices` matrices at once, which travel in one message a pair of ranks:
  * b[k] = alpha[k] * op[k](a[k]) + beta[k] * b[k], from layout_a[k] to layout_b[k]. All a are in
  * order_a, all b in order_b. Types: f32, f64, c64, c128; moves, by which alpha is 1 and beta is 0:
- * any of 1, 2, 4, 8 or 16 bytes. Collective. Options: threads. */
+ * any of 1, 2, 4, 8 or 16 bytes. Collective. Options, whose numbers may differ between ranks:
+ * threads, gpu. */
 int tessera_relayout_plan_create(tessera_context context, int order_a, int order_b, int type,
                                  int matrices, const int* op, const tessera_layout* layout_a,
                                  const tessera_layout* layout_b, const char* options,
@@ -43,7 +48,7 @@ int tessera_relayout_plan_start(tessera_relayout_plan plan, const void* alpha, c
                                 const int64_t* ldb);
 /* Waits for the messages and completes all b. Collective. */
 int tessera_relayout_plan_wait(tessera_relayout_plan plan);
-/* Frees the plan and sets it to 0; freeing 0 does nothing. Local. */
+/* Frees the plan and sets it to 0; freeing 0 does nothing. Local; collective of arrays on GPUs. */
 int tessera_relayout_plan_free(tessera_relayout_plan* plan);
 
 /* --- Permutations of axes ------------------------------------------------------------------ */
@@ -54,7 +59,8 @@ typedef struct tessera_permute_plan_s* tessera_permute_plan;
  * pencils of a Fourier transform: axis k of b is axis axes[k] (from 0) of a, which has `dims` (1 to
  * 6) axes of these extents. grid_a and grid_b have the number of even shares (tessera_share) of
  * each axis of a, and of b; the shares belong to the first ranks, those along the last axis to
- * consecutive ones. Types: any. Collective. Options: threads. */
+ * consecutive ones. Types: any. Collective. Options, whose numbers may differ between ranks:
+ * threads, gpu. */
 int tessera_permute_plan_create(tessera_context context, int type, int dims, const int64_t* extents,
                                 const int* axes, const int* grid_a, const int* grid_b,
                                 const char* options, tessera_permute_plan* plan);

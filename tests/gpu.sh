@@ -49,6 +49,7 @@ devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
 # shellcheck disable=SC2046 # a word is a variable
 export $(bash jobs/launch.sh --shared) NCCL_NVLS_ENABLE=0
 checked[exchange]='*BringEveryPiece*:*OverlaysAnyTwoLayouts*:*HasTheBitsOfTheHost*:*OrdersByTheMap*'
+checked[exchange]+=':*RepeatPackedMessages*:DeviceRelayouts/3.*:DeviceRelayouts/7.*:DevicePermute*'
 checked[exchange]+=':*SeveralFieldsInOne*:*BringsBackParts*:*DividesManyKeys*:*LayersOnADevice*'
 under_mpirun() { mpirun -n "$@"; }
 # Perhaps a package of Python's has NCCL.

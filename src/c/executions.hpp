@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "c/context.hpp"
+#include "c/gpu.hpp"
+#include "machine/gpu.hpp"
 
 namespace tessera::inline v1::c {
 
@@ -33,7 +35,9 @@ void agree_on_execution(const Context& context, const Checks& checks) {
 /// A plan of which an execution is started and awaited.
 class ExchangePlan {
  public:
-  explicit ExchangePlan(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  /// gpu: that whose memory has the arrays, which the options of the plan name.
+  ExchangePlan(std::shared_ptr<Context> context, std::optional<int> gpu)
+      : context_(std::move(context)), gpu_(gpu) {}
   ExchangePlan(const ExchangePlan&) = delete;
   ExchangePlan& operator=(const ExchangePlan&) = delete;
   virtual ~ExchangePlan() = default;
@@ -47,23 +51,46 @@ class ExchangePlan {
       expect(!is_started_, "plan", "is started already: call its wait first");
       return checks();
     });
+    use_place();
     start();
     is_started_ = true;
   }
   void end() {
     expect(is_started_, "plan", "is not started: call its start first");
     is_started_ = false;
+    use_place();
     wait();
   }
   [[nodiscard]] bool is_started() const { return is_started_; }
   [[nodiscard]] const Context& context() const { return *context_; }
+  /// Makes the GPU of the arrays current.
+  void use_place() const {
+    if (gpu_) machine::use_gpu(*gpu_);
+  }
+
+ protected:
+  [[nodiscard]] Space place() const { return gpu_ ? Space::device : Space::host; }
+  /// Throws Error(usage) naming the argument if its memory is not where the arrays of the plan are.
+  void expect_here(const void* data, const char* argument) const {
+    expect_reach(data, gpu_.has_value(), argument);
+  }
 
  private:
   virtual void wait() = 0;
 
   std::shared_ptr<Context> context_;
+  std::optional<int> gpu_;
   bool is_started_ = false;
 };
+
+/// Runs `make`, after the agreement on the arguments; if it fails anywhere, every rank throws. On a
+/// GPU it is collective and propagates its errors itself. Collective.
+template <class Make>
+void make_plan(const Context& context, const std::optional<int>& gpu, const char* name,
+               const Make& make) {
+  if (gpu) return make();
+  mpi::together(context.comm, name, make);
+}
 
 /// The functions that all kinds of plans have.
 template <class Handle, class Plan>
@@ -82,8 +109,11 @@ template <class Handle, class Plan>
 [[nodiscard]] int free_plan(Handle* plan) {
   return guarded([&] {
     auto& all = Handles<Handle, Plan>::all();
-    if (plan != nullptr && *plan != nullptr)
-      expect(!all.get(*plan, "plan")->is_started(), "plan", "is started: call its wait first");
+    if (plan != nullptr && *plan != nullptr) {
+      const auto found = all.get(*plan, "plan");
+      expect(!found->is_started(), "plan", "is started: call its wait first");
+      found->use_place();
+    }
     all.free(plan, "plan");
   });
 }

@@ -1,7 +1,10 @@
 #include "c/gpu.hpp"
 
+#include <limits>
+
 #include "c/status.hpp"
 #include "machine/gpu.hpp"
+#include "machine/reach.hpp"
 
 namespace tessera::inline v1::c {
 
@@ -17,6 +20,16 @@ bool uses_gpu(const Options& options) {
     throw Error::of_argument("options", "has a kernel and a gpu, whose kernel is the best one");
   machine::use_gpu(static_cast<int>(options.number("gpu", 0, count - 1, 0)));
   return true;
+}
+
+std::optional<int> gpu_of(const Options& options) {
+  if (!uses_gpu(options)) return std::nullopt;
+  return static_cast<int>(options.number("gpu", 0, std::numeric_limits<int>::max(), 0));
+}
+
+void expect_reach(const void* data, bool on_gpu, const char* argument) {
+  if (const char* const why = machine::out_of_reach(data, on_gpu); why != nullptr)
+    throw Error::of_argument(argument, why);
 }
 
 }  // namespace tessera::inline v1::c

@@ -1,16 +1,13 @@
 // Plans of halo exchanges on fields in the caller's memory.
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <vector>
 
 #include "c/executions.hpp"
-#include "c/gpu.hpp"
 #include "c/options.hpp"
 #include "c/stencils.hpp"
 #include "dist/stencil/halo_exchange.hpp"
-#include "machine/gpu.hpp"
 #include "tessera_plans.h"
 
 namespace tessera::inline v1::c {
@@ -34,9 +31,8 @@ struct PlannedHalo {
 class HaloPlan : public ExchangePlan {
  public:
   HaloPlan(const std::shared_ptr<Context>& context, const PlannedHalo& made)
-      : ExchangePlan(context),
+      : ExchangePlan(context, made.gpu),
         dims_(made.dims),
-        gpu_(made.gpu),
         box_(made.shape.grid.of(context->comm.rank())),
         widths_(made.shape.widths) {}
 
@@ -45,10 +41,6 @@ class HaloPlan : public ExchangePlan {
   virtual void start(const HaloCall& call) = 0;
 
  protected:
-  /// Makes the GPU of the fields current.
-  void use_place() const {
-    if (gpu_) machine::use_gpu(*gpu_);
-  }
   /// Returns the strides of field f. Throws Error(usage) naming `strides`.
   [[nodiscard]] Index3 strides_of(const HaloCall& call, std::size_t f) const {
     const Index3 n = box_.size();
@@ -59,7 +51,6 @@ class HaloPlan : public ExchangePlan {
 
  private:
   int dims_;
-  std::optional<int> gpu_;
   Box3 box_;
   Index3 widths_;
 };
@@ -70,16 +61,11 @@ class HaloPlanOf : public HaloPlan {
   HaloPlanOf(const std::shared_ptr<Context>& context, const PlannedHalo& made)
       : HaloPlan(context, made),
         views_(static_cast<std::size_t>(made.fields)),
-        plan_(context->comm, made.shape, made.fields, made.threads,
-              made.gpu ? Space::device : Space::host) {}
+        plan_(context->comm, made.shape, made.fields, made.threads, place()) {}
 
   [[nodiscard]] index_t bytes() const override { return plan_.buffer_bytes(); }
   void start(const HaloCall& call) override {
-    begin([&] { return check(call); },
-          [&] {
-            use_place();
-            plan_.start(std::span<const GridView<T>>(views_));
-          });
+    begin([&] { return check(call); }, [&] { plan_.start(std::span<const GridView<T>>(views_)); });
   }
 
  private:
@@ -87,14 +73,12 @@ class HaloPlanOf : public HaloPlan {
     expect(call.field != nullptr || box().empty(), "field", "is a null pointer");
     for (std::size_t f = 0; f < views_.size() && !box().empty(); ++f) {
       expect(call.field[f] != nullptr, "field", "has a null pointer at {}", f);
+      expect_here(call.field[f], "field");
       views_[f] = {static_cast<T*>(call.field[f]), box().size(), strides_of(call, f), dims()};
     }
     return 0;
   }
-  void wait() override {
-    use_place();
-    plan_.wait();
-  }
+  void wait() override { plan_.wait(); }
 
   std::vector<GridView<T>> views_;
   stencils::HaloPlan<T> plan_;
@@ -182,8 +166,7 @@ PlannedHalo planned_halo(const Context& on, const HaloArguments& given) {
     same.add(std::bit_cast<index_t>(given.boundary_value));
     const Options asked(given.options, {"threads", "gpu"});
     made.threads = asked.threads(on.threads);
-    if (uses_gpu(asked))
-      made.gpu = static_cast<int>(asked.number("gpu", 0, std::numeric_limits<int>::max(), 0));
+    made.gpu = gpu_of(asked);
   });
   return made;
 }

@@ -32,15 +32,21 @@ Share share_of(const layout::ArrayGrid& grid, int rank) {
   return share;
 }
 
+/// What a plan is made of.
+struct PlannedPermutation {
+  dist::transpose::ArrayPermutation permutation;
+  int threads = 1;
+  std::optional<int> gpu;  ///< in whose memory the arrays are
+};
+
 class PermutePlan : public ExchangePlan {
  public:
-  PermutePlan(const std::shared_ptr<Context>& context,
-              const dist::transpose::ArrayPermutation& permutation, int threads)
-      : ExchangePlan(context),
-        bytes_(permutation.bytes),
-        a_(share_of(permutation.a, context->comm.rank())),
-        b_(share_of(permutation.b, context->comm.rank())),
-        plan_(context->comm, permutation, threads) {}
+  PermutePlan(const std::shared_ptr<Context>& context, const PlannedPermutation& made)
+      : ExchangePlan(context, made.gpu),
+        bytes_(made.permutation.bytes),
+        a_(share_of(made.permutation.a, context->comm.rank())),
+        b_(share_of(made.permutation.b, context->comm.rank())),
+        plan_(context->comm, made.permutation, made.threads, place()) {}
 
   [[nodiscard]] const Share& a() const { return a_; }
   [[nodiscard]] const Share& b() const { return b_; }
@@ -50,6 +56,8 @@ class PermutePlan : public ExchangePlan {
       const index_t read = a_.elements(), written = b_.elements();
       expect_memory(a, read, "a");
       expect_memory(b, written, "b");
+      if (read > 0) expect_here(a, "a");
+      if (written > 0) expect_here(b, "b");
       refuse_overlap("b", {b, written * bytes_}, "a", {a, read * bytes_});
       return index_t{0};
     };
@@ -113,12 +121,13 @@ void expect_arrays(const PermuteArguments& given) {
   expect_axes(given.axes, given.dims);
 }
 
-/// Checks the arguments on all ranks. Throws Error(usage). Collective.
-dist::transpose::ArrayPermutation planned_permutation(const Context& on,
-                                                      const PermuteArguments& given, int& threads) {
-  dist::transpose::ArrayPermutation made;
+/// Checks the arguments on all ranks, of which the number of the GPU and the threads may differ.
+/// Throws Error(usage). Collective.
+PlannedPermutation planned_permutation(const Context& on, const PermuteArguments& given) {
+  PlannedPermutation planned;
+  dist::transpose::ArrayPermutation& made = planned.permutation;
   agree(on, [&](Fingerprint& same) {
-    same.add(given.type).add(given.dims).add(given.options);
+    same.add(given.type).add(given.dims);
     expect_arrays(given);
     const index_t ranks = on.comm.size();
     made.bytes = bytes_of(given.type);
@@ -129,9 +138,12 @@ dist::transpose::ArrayPermutation planned_permutation(const Context& on,
                             [&](int k) { return given.extents[given.axes[k]]; });
     for (int k = 0; k < given.dims; ++k)
       same.add(given.extents[k]).add(given.axes[k]).add(given.grid_a[k]).add(given.grid_b[k]);
-    threads = Options(given.options, {"threads"}).threads(on.threads);
+    const Options asked(given.options, {"threads", "gpu"});
+    planned.threads = asked.threads(on.threads);
+    planned.gpu = gpu_of(asked);
+    same.add(index_t{planned.gpu.has_value()});
   });
-  return made;
+  return planned;
 }
 
 void set_box(const Share& share, int64_t* low, int64_t* high) {
@@ -150,12 +162,11 @@ int tessera_permute_plan_create(tessera_context context, int type, int dims, con
   using namespace tessera::c;
   return create(plan, "plan", [&] {
     const auto on = context_of(context);
-    int threads = 1;
-    const auto permutation =
-        planned_permutation(*on, {type, dims, extents, axes, grid_a, grid_b, options}, threads);
+    const PlannedPermutation planned =
+        planned_permutation(*on, {type, dims, extents, axes, grid_a, grid_b, options});
     std::shared_ptr<PermutePlan> made;
-    tessera::mpi::together(on->comm, "plan a permutation",
-                           [&] { made = std::make_shared<PermutePlan>(on, permutation, threads); });
+    make_plan(*on, planned.gpu, "plan a permutation",
+              [&] { made = std::make_shared<PermutePlan>(on, planned); });
     return made;
   });
 }

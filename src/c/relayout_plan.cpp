@@ -27,6 +27,14 @@ struct RelayoutCall {
   const int64_t* ldb;
 };
 
+/// What a plan is made of.
+struct PlannedRelayout {
+  std::vector<Pair> pairs;
+  std::vector<relayouts::Relayout> matrices;
+  int threads = 1;
+  std::optional<int> gpu;  ///< in whose memory the matrices are
+};
+
 class RelayoutPlan : public ExchangePlan {
  public:
   using ExchangePlan::ExchangePlan;
@@ -36,14 +44,13 @@ class RelayoutPlan : public ExchangePlan {
 template <class T>
 class RelayoutPlanOf : public RelayoutPlan {
  public:
-  RelayoutPlanOf(const std::shared_ptr<Context>& context, std::vector<Pair> pairs,
-                 std::span<const relayouts::Relayout> matrices, int threads)
-      : RelayoutPlan(context),
-        pairs_(std::move(pairs)),
+  RelayoutPlanOf(const std::shared_ptr<Context>& context, PlannedRelayout&& made)
+      : RelayoutPlan(context, made.gpu),
+        pairs_(std::move(made.pairs)),
         from_(pairs_.size()),
         to_(pairs_.size()),
         memory_(pairs_.size()),
-        plan_(context->comm, matrices, index_t{sizeof(T)}, threads) {
+        plan_(context->comm, made.matrices, index_t{sizeof(T)}, made.threads, place()) {
     for (std::size_t k = 0; k < pairs_.size(); ++k) {
       pairs_[k].a.name = pairs_[k].name_a.c_str();
       pairs_[k].b.name = pairs_[k].name_b.c_str();
@@ -90,6 +97,8 @@ class RelayoutPlanOf : public RelayoutPlan {
       read.add(index_t{is_read});
       if (is_read) expect_memory(a, call.a[k], index_t{sizeof(T)});
       expect_memory(b, call.b[k], index_t{sizeof(T)});
+      if (is_read) expect_here(call.a[k], a.name);
+      expect_here(call.b[k], b.name);
       if (is_read)
         refuse_overlap(b.name, extent_of(b, call.b[k], index_t{sizeof(T)}), a.name,
                        extent_of(a, call.a[k], index_t{sizeof(T)}));
@@ -113,13 +122,6 @@ struct RelayoutArguments {
   const char* options;
 };
 
-/// What a plan is made of.
-struct PlannedRelayout {
-  std::vector<Pair> pairs;
-  std::vector<relayouts::Relayout> matrices;
-  int threads = 1;
-};
-
 void add_matrix(const Context& on, const RelayoutArguments& given, int k, Fingerprint& same,
                 PlannedRelayout& made) {
   Pair pair{fmt::format("a[{}]", k), fmt::format("b[{}]", k), {}, {}};
@@ -136,19 +138,22 @@ void add_matrix(const Context& on, const RelayoutArguments& given, int k, Finger
   made.pairs.push_back(std::move(pair));
 }
 
-/// Checks the arguments on all ranks. Throws Error(usage). Collective.
+/// Checks the arguments on all ranks, of which the number of the GPU and the threads may differ.
+/// Throws Error(usage). Collective.
 PlannedRelayout planned_relayout(const Context& on, const RelayoutArguments& given) {
   PlannedRelayout made;
   agree(on, [&](Fingerprint& same) {
     same.add(given.order_a).add(given.order_b).add(given.type).add(given.matrices);
-    same.add(given.options);
     expect_word(bytes_of(given.type), "a relayout");
     expect(given.matrices >= 1, "matrices", "is {}: must be at least 1", given.matrices);
     expect(given.op != nullptr, "op", "is a null pointer");
     expect(given.a != nullptr, "layout_a", "is a null pointer");
     expect(given.b != nullptr, "layout_b", "is a null pointer");
     for (int k = 0; k < given.matrices; ++k) add_matrix(on, given, k, same, made);
-    made.threads = Options(given.options, {"threads"}).threads(on.threads);
+    const Options asked(given.options, {"threads", "gpu"});
+    made.threads = asked.threads(on.threads);
+    made.gpu = gpu_of(asked);
+    same.add(index_t{made.gpu.has_value()});
   });
   return made;
 }
@@ -166,10 +171,9 @@ int tessera_relayout_plan_create(tessera_context context, int order_a, int order
     PlannedRelayout parts =
         planned_relayout(*on, {order_a, order_b, type, matrices, op, layout_a, layout_b, options});
     std::shared_ptr<RelayoutPlan> made;
-    tessera::mpi::together(on->comm, "plan a relayout", [&] {
+    make_plan(*on, parts.gpu, "plan a relayout", [&] {
       dispatch_moved(type, [&]<class T>(tessera::Type<T>) {
-        made = std::make_shared<RelayoutPlanOf<T>>(on, std::move(parts.pairs), parts.matrices,
-                                                   parts.threads);
+        made = std::make_shared<RelayoutPlanOf<T>>(on, std::move(parts));
       });
     });
     return made;

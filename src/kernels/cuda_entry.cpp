@@ -13,6 +13,7 @@ const tessera::machine::CudaLibrary* tessera_cuda_library() {
                                    {sort::compiled_rows, sort::compiled_functions},
                                    transpose::compiled_ladder(),
                                    transpose::cuda_rearrange,
+                                   relayout::cuda_move_indexed,
                                    stencil::compiled_kernels<Half>(),
                                    stencil::compiled_kernels<float>(),
                                    stencil::compiled_kernels<double>(),

@@ -13,6 +13,11 @@ const CudaKernels* cuda_kernels() {
   return library != nullptr ? library->kernels : nullptr;
 }
 
+/// As cuda_kernels(), and nullptr without a GPU, whose place the memory of the host takes.
+const CudaKernels* kernels_of_a_gpu() {
+  return machine::gpus().devices.empty() ? nullptr : cuda_kernels();
+}
+
 const std::string& library_missing() { return machine::find_cuda_library().missing; }
 
 /// Returns the rows; without the library those that say so, in a build with CUDA: the tables of all
@@ -69,11 +74,20 @@ std::span<const LadderRow> ladder() {
 }
 
 DeviceRearrange device_rearrange() {
-  const CudaKernels* const kernels = cuda_kernels();
+  const CudaKernels* const kernels = kernels_of_a_gpu();
   return kernels != nullptr ? kernels->rearrange : nullptr;
 }
 
 }  // namespace transpose
+
+namespace relayout {
+
+DeviceMove device_move() {
+  const CudaKernels* const kernels = kernels_of_a_gpu();
+  return kernels != nullptr ? kernels->move_indexed : move_indexed;
+}
+
+}  // namespace relayout
 
 namespace stencil {
 

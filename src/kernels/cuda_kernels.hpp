@@ -7,6 +7,7 @@
 
 #include "kernels/matmul/cuda.hpp"
 #include "kernels/memory/device_probes.hpp"
+#include "kernels/relayout/move_indexed.hpp"
 #include "kernels/sort/cuda.hpp"
 #include "kernels/sort/resident.hpp"
 #include "kernels/stencil/cuda.hpp"
@@ -29,6 +30,7 @@ struct CudaKernels {
   DeviceSide<sort::Variant> sort;
   std::span<const transpose::LadderRow> ladder;
   transpose::DeviceRearrange rearrange;
+  relayout::DeviceMove move_indexed;
   const stencil::ResidentKernels<Half>* fields_f16;
   const stencil::ResidentKernels<float>* fields_f32;
   const stencil::ResidentKernels<double>* fields_f64;

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "machine/nccl.hpp"
 #include "mpi/agreement.hpp"
@@ -181,9 +183,28 @@ DeviceExchange DeviceExchange::choose(const Communicator& comm, const std::strin
   return DeviceExchange(std::move(state));
 }
 
+DeviceExchange DeviceExchange::shared(const Communicator& comm) {
+  // A state that is alive holds its communicator: no other one has the same handle.
+  static std::mutex mutex;
+  static std::map<std::pair<MPI_Comm, std::string>, std::weak_ptr<State>> known;
+  const std::pair key(comm.handle(), device::identity());
+  std::shared_ptr<State> state;
+  {
+    const std::lock_guard lock(mutex);
+    std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
+    if (const auto found = known.find(key); found != known.end()) state = found->second.lock();
+  }
+  if (comm.max(index_t{state == nullptr}) == 0) return DeviceExchange(std::move(state));
+  DeviceExchange made = choose(comm, "auto");
+  const std::lock_guard lock(mutex);
+  known[key] = made.state_;
+  return made;
+}
+
 const Communicator& DeviceExchange::comm() const { return state_->comm; }
 DeviceTransport DeviceExchange::transport() const { return state_->choice.transport; }
 const std::string& DeviceExchange::text() const { return state_->choice.text; }
+machine::Nccl* DeviceExchange::nccl() const { return state_->nccl.get(); }
 void DeviceExchange::set_strip_bytes(index_t bytes) const { state_->strip_bytes = bytes; }
 
 void DeviceExchange::exchange(std::span<const DeviceOut> out, std::span<const DeviceIn> in) const {

@@ -7,6 +7,10 @@
 #include "mpi/communicator.hpp"
 #include "mpi/device_transport.hpp"
 
+namespace tessera::inline v1::machine {
+class Nccl;
+}
+
 namespace tessera::inline v1::mpi {
 
 /// The transport on which the ranks of a communicator agreed, with its state. Copies refer to the
@@ -16,6 +20,10 @@ class DeviceExchange {
   /// Selects the wanted transport ("auto" or a name), tried on every rank; the result is the same
   /// on all of them. Throws Error(usage) on every rank if a named one is not available. Collective.
   [[nodiscard]] static DeviceExchange choose(const Communicator& comm, const std::string& wanted);
+  /// Returns that of "auto", or, where all ranks still hold one for this communicator and their
+  /// current devices, the same again: a communicator of NCCL takes some tenths of a second, and
+  /// memory. Collective.
+  [[nodiscard]] static DeviceExchange shared(const Communicator& comm);
   /// Uses a transport that the caller knows to be available; not nccl, which needs choose().
   DeviceExchange(const Communicator& comm, DeviceTransport transport);
 
@@ -27,6 +35,9 @@ class DeviceExchange {
   [[nodiscard]] bool reaches() const {
     return transport() == DeviceTransport::ipc || comm().size() == 1;
   }
+
+  /// Returns the communicator of NCCL; nullptr with other transports.
+  [[nodiscard]] machine::Nccl* nccl() const;
 
   /// Receives into `in` what the peers send from their `out`. The pieces of a pair of ranks match
   /// in order and shape; no piece is addressed to the rank itself. `out` must be complete before

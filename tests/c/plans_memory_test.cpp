@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <cstdlib>
 #include <functional>
 #include <vector>
 
@@ -32,6 +33,8 @@ class PlansMemory : public testing::Test {
     EXPECT_EQ(tessera::allocated_bytes() - before, 0U);
   }
 
+  /// Those of an emulated GPU, if the environment has one.
+  const char* const options_ = std::getenv("TESSERA_EMULATED_GPU") != nullptr ? "gpu=0" : nullptr;
   tessera_context context_ = nullptr;
   int ranks_ = 0;
   std::vector<double> a_ = std::vector<double>(2 * n * n * n, 1), b_ = a_;
@@ -46,7 +49,7 @@ TEST_F(PlansMemory, RelayoutsAllocateNothing) {
   tessera_relayout_plan plan = nullptr;
   const int ops[2] = {TESSERA_NO_TRANS, TESSERA_TRANS};
   ASSERT_EQ(tessera_relayout_plan_create(context_, TESSERA_ROW_MAJOR, TESSERA_COL_MAJOR,
-                                         TESSERA_F64, 2, ops, rows, cyclic, nullptr, &plan),
+                                         TESSERA_F64, 2, ops, rows, cyclic, options_, &plan),
             TESSERA_OK);
   const void* const from[2] = {a_.data(), a_.data() + n * n};
   void* const to[2] = {b_.data(), b_.data() + n * n};
@@ -66,7 +69,7 @@ TEST_F(PlansMemory, PermutationsAllocateNothing) {
   const int axes[3] = {1, 0, 2}, slabs[3] = {ranks_, 1, 1};
   tessera_permute_plan plan = nullptr;
   ASSERT_EQ(tessera_permute_plan_create(context_, TESSERA_F64, 3, extents, axes, slabs, slabs,
-                                        nullptr, &plan),
+                                        options_, &plan),
             TESSERA_OK);
   expect_none([&] { return tessera_permute_plan_start(plan, a_.data(), b_.data()); },
               [&] { return tessera_permute_plan_wait(plan); });
@@ -78,7 +81,7 @@ TEST_F(PlansMemory, HalosAllocateNothing) {
   for (const char* boundary : {"clamp", "periodic", "constant", "given"}) {
     tessera_halo_plan plan = nullptr;
     ASSERT_EQ(tessera_halo_plan_create(context_, TESSERA_F64, 2, extents, widths, nullptr, boundary,
-                                       1, 1, nullptr, &plan),
+                                       1, 1, options_, &plan),
               TESSERA_OK);
     void* const field = a_.data() + n * n;
     expect_none([&] { return tessera_halo_plan_start(plan, &field, nullptr); },

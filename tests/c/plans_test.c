@@ -32,7 +32,7 @@ static int64_t wrong_elements(const distributed* b, int type, int op, double alp
   return wrong;
 }
 
-static void test_relayout(int type) {
+static void test_relayout(int type, const char* options) {
   const int order_a = below(2) ? row : TESSERA_COL_MAJOR;
   const int order_b = below(2) ? row : TESSERA_COL_MAJOR;
   const int matrices = 1 + (int)below(most_matrices), scaled = is_number(type) && below(2);
@@ -59,7 +59,7 @@ static void test_relayout(int type) {
     lda[k] = a[k].local.ld, ldb[k] = b[k].local.ld;
   }
   CHECK(tessera_relayout_plan_create(context, order_a, order_b, type, matrices, op, layout_a,
-                                     layout_b, below(2) ? NULL : "threads=2", &plan) == TESSERA_OK);
+                                     layout_b, options, &plan) == TESSERA_OK);
   CHECK(tessera_relayout_plan_bytes(plan, &bytes) == TESSERA_OK && bytes >= 0);
   for (int execution = 0; execution < 2; ++execution) {
     for (int k = 0; k < matrices; ++k) refill(&b[k], 10 * k + 1);
@@ -128,7 +128,7 @@ static void clear(matrix* share) {
   for (int64_t i = 0; i < share->cols; ++i) memset(at(share, 0, i), 0, size_of(share->type));
 }
 
-static void test_permute(int type) {
+static void test_permute(int type, const char* options) {
   static const int same[most_axes] = {0, 1, 2, 3, 4, 5};
   const int dims = 1 + (int)below(most_axes);
   int axes[most_axes], grid_a[most_axes], grid_b[most_axes];
@@ -142,7 +142,7 @@ static void test_permute(int type) {
   }
   random_grid(grid_a, dims);
   random_grid(grid_b, dims);
-  CHECK(tessera_permute_plan_create(context, type, dims, extents, axes, grid_a, grid_b, NULL,
+  CHECK(tessera_permute_plan_create(context, type, dims, extents, axes, grid_a, grid_b, options,
                                     &plan) == TESSERA_OK);
   CHECK(tessera_permute_plan_boxes(plan, low_a, high_a, low_b, high_b) == TESSERA_OK);
   CHECK(tessera_permute_plan_bytes(plan, &bytes) == TESSERA_OK && bytes >= 0);
@@ -301,6 +301,23 @@ static void test_in_flight(void) {
   CHECK(tessera_halo_plan_free(&halo) == TESSERA_OK);
 }
 
+/* Plans of relayouts and permutations for GPUs on some ranks only. */
+static void test_one_on_the_host(void) {
+  const char* const options = rank == ranks - 1 ? NULL : "gpu=0";
+  const int64_t extents[2] = {6, 5};
+  const int axes[2] = {1, 0}, one[2] = {1, 1}, op = none;
+  tessera_permute_plan turn = 0;
+  tessera_relayout_plan plan = 0;
+  tessera_layout layout = 0;
+  WRONG(tessera_permute_plan_create(context, f64, 2, extents, axes, one, one, options, &turn),
+        "arguments");
+  CHECK(tessera_layout_grid(context, 6, 5, ranks, 1, &layout) == TESSERA_OK);
+  WRONG(tessera_relayout_plan_create(context, row, row, f64, 1, &op, &layout, &layout, options,
+                                     &plan),
+        "arguments");
+  CHECK(tessera_layout_free(&layout) == TESSERA_OK);
+}
+
 static void test(MPI_Comm part) {
   static const int types[] = {TESSERA_F32, TESSERA_F64, TESSERA_C64, TESSERA_C128,      TESSERA_I32,
                               TESSERA_I64, TESSERA_U8,  TESSERA_F16, TESSERA_RECORD(16)};
@@ -309,12 +326,15 @@ static void test(MPI_Comm part) {
   CHECK(tessera_context_create(part, &context) == TESSERA_OK);
   CHECK(tessera_context_rank(context, &rank) == TESSERA_OK);
   CHECK(tessera_context_size(context, &ranks) == TESSERA_OK);
-  for (int i = 0; i < 45; ++i) test_relayout(types[i % 9]);
-  for (int i = 0; i < 80; ++i) test_permute(records[i % 4]);
+  for (int i = 0; i < 45; ++i) test_relayout(types[i % 9], i % 2 == 0 ? NULL : "threads=2");
+  for (int i = 0; i < 80; ++i) test_permute(records[i % 4], NULL);
   for (int i = 0; i < 91; ++i) test_halo(types_of_numbers[i % number_types], NULL);
   for (int i = 0; i < 6; ++i) test_halo(TESSERA_BF16, NULL);
   if (arguments > 1 && strcmp(argument[2], "emulated") == 0) {
     for (int i = 0; i < 91; ++i) test_halo(types_of_numbers[i % number_types], on_gpus[rank % 2]);
+    for (int i = 0; i < 36; ++i) test_relayout(types[i % 9], on_gpus[rank % 2]);
+    for (int i = 0; i < 40; ++i) test_permute(records[i % 4], on_gpus[rank % 2]);
+    if (ranks > 1) test_one_on_the_host();
   } else if (tessera_sort(f64, TESSERA_ASCENDING, 0, NULL, "gpu=0") != TESSERA_OK) { /* no GPU */
     tessera_halo_plan plan = 0;
     const int64_t n = 2 * ranks, width = 1;

@@ -146,6 +146,7 @@ struct Bench {
   }
 };
 
+void plans(Bench& bench);
 void products(Bench& bench);
 void sorts(Bench& bench);
 void stencils(Bench& bench);

@@ -1,8 +1,9 @@
 // Communication between GPUs, under mpirun: bandwidth of the links, and its use by transposes,
-// products, sorts and stencils on resident data. Seconds are medians of the slowest rank's; results
-// are checked.
+// plans of relayouts and permutations, products, sorts and stencils on resident data. Seconds are
+// medians of the slowest rank's; results are checked.
 //
-//   mpirun -n 2 --bind-to none exchange_gpu [--quick] [links] [transpose] [matmul] [sort] [stencil]
+//   mpirun -n 2 --bind-to none exchange_gpu [--quick] [links] [transpose] [plans] [matmul] [sort]
+//     [stencil]
 
 #include <string_view>
 
@@ -126,6 +127,7 @@ ExitCode run(const Communicator& comm, const std::vector<std::string_view>& word
   Bench bench{comm, has("--quick"), find_ways(comm)};
   if (all || has("links")) links(bench);
   if (all || has("transpose")) transposes(bench);
+  if (all || has("plans")) plans(bench);
   if (all || has("matmul")) products(bench);
   if (all || has("sort")) sorts(bench);
   if (all || has("stencil")) stencils(bench);

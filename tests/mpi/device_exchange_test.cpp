@@ -1,10 +1,12 @@
 #include "mpi/device_exchange.hpp"
 
 #include <cstring>
+#include <optional>
 
 #include "base/hash.hpp"
 #include "machine/buffer.hpp"
 #include "mpi/device_transports.hpp"
+#include "mpi/packed_on_device.hpp"
 
 namespace tessera::mpi {
 namespace {
@@ -123,6 +125,89 @@ TEST_F(DeviceExchanges, RepeatedOnesDoNotRace) {
     for (int repetition = 0; repetition < 10; ++repetition) check(exchange, 200);
 }
 
+/// Fills device memory with the codes of a message.
+void put(std::byte* there, int from, int to, std::size_t execution, index_t bytes) {
+  machine::Buffer<std::byte> here(bytes);
+  for (index_t j = 0; j < bytes; ++j) here[j] = code(from, to, execution, 0, j);
+  device::upload(matrix_view<const std::byte>(here.data(), 1, bytes), matrix_view(there, 1, bytes),
+                 1);
+}
+/// Returns how many bytes in device memory are not those codes.
+index_t differing(const std::byte* there, int from, int to, std::size_t execution, index_t bytes) {
+  machine::Buffer<std::byte> here(bytes);
+  const device::Stream stream;
+  device::copy({there, 1, bytes, bytes}, matrix_view(here.data(), 1, bytes), stream);
+  stream.wait();
+  index_t wrong = 0;
+  for (index_t j = 0; j < bytes; ++j) wrong += here[j] == code(from, to, execution, 0, j) ? 0 : 1;
+  return wrong;
+}
+
+/// The messages of a plan between all pairs of ranks that have any; some have no bytes.
+class Repeated {
+ public:
+  Repeated(const DeviceExchange& exchange, int seed) : me_(exchange.comm().rank()) {
+    for (int k = 1; k < exchange.comm().size(); ++k) {
+      const int peer = (me_ + k) % exchange.comm().size();
+      add(out_, peer, mix64(static_cast<std::uint64_t>(seed * 4099 + me_ * 64 + peer)));
+      add(in_, peer, mix64(static_cast<std::uint64_t>(seed * 4099 + peer * 64 + me_)));
+    }
+    messages_ = DevicePackedMessages::make(exchange, out_, in_);
+  }
+  void start(std::size_t execution) {
+    execution_ = execution;
+    messages_->start_receives();
+    for (std::size_t m = 0; m < out_.size(); ++m) {
+      put(messages_->out(m), me_, out_[m].peer, execution, out_[m].bytes);
+      messages_->packed(m, stream_);
+    }
+    messages_->send();
+  }
+  void wait() {
+    std::vector<int> seen(in_.size(), 0);
+    for (auto some = messages_->arrived(stream_); !some.empty();
+         some = messages_->arrived(stream_)) {
+      for (const std::size_t m : some) {
+        ++seen[m];
+        stream_.wait();
+        EXPECT_EQ(differing(messages_->in(m), in_[m].peer, me_, execution_, in_[m].bytes), 0);
+      }
+    }
+    for (std::size_t m = 0; m < in_.size(); ++m) EXPECT_EQ(seen[m] == 1 || in_[m].bytes == 0, true);
+    messages_->finish();
+  }
+  [[nodiscard]] index_t balance() const {
+    return messages_->sent_bytes() - messages_->received_bytes();
+  }
+
+ private:
+  static void add(std::vector<PackedMessage>& to, int peer, std::uint64_t number) {
+    if (number % 4 > 0)
+      to.push_back({peer, static_cast<index_t>(number / 4 % 3000 * (number % 3))});
+  }
+
+  int me_;
+  std::vector<PackedMessage> out_, in_;
+  std::unique_ptr<DevicePackedMessages> messages_;
+  device::Stream stream_;
+  std::size_t execution_ = 0;
+};
+
+TEST_F(DeviceExchanges, RepeatPackedMessagesOfSeveralPlans) {
+  for (const DeviceExchange& exchange : transports_here()) {
+    for (int seed = 0; seed < 4; ++seed) {
+      Repeated one(exchange, 2 * seed), other(exchange, 2 * seed + 1);
+      EXPECT_EQ(comm.sum(one.balance()), 0);
+      for (std::size_t execution = 0; execution < 4; ++execution) {
+        one.start(execution);
+        if (execution > 1) other.start(execution + 5);
+        one.wait();
+        if (execution > 1) other.wait();
+      }
+    }
+  }
+}
+
 TEST_F(DeviceExchanges, ReachTheMemoryOfAllWhereTheySaySo) {
   for (const DeviceExchange& exchange : transports_here()) {
     for (int repetition = 0; repetition < 3; ++repetition) {  // released memory is reused
@@ -157,6 +242,30 @@ TEST_F(DeviceExchanges, ReachTheMemoryOfAllWhereTheySaySo) {
       }
       comm.barrier();
     }
+  }
+}
+
+TEST_F(DeviceExchanges, AreSharedWhileAllRanksHoldThem) {
+  machine::use_gpu(comm.node().rank());
+  const Communicator other = comm.split(0, comm.rank());
+  const auto are_one = [](const DeviceExchange& x, const DeviceExchange& y) {
+    return &x.text() == &y.text();
+  };
+  std::optional<DeviceExchange> first = DeviceExchange::shared(comm);
+  const DeviceExchange again = DeviceExchange::shared(comm),
+                       elsewhere = DeviceExchange::shared(other);
+  EXPECT_TRUE(are_one(*first, again));
+  EXPECT_FALSE(are_one(*first, elsewhere));
+  if (comm.is_root()) first.reset();  // `again` remains
+  EXPECT_TRUE(are_one(again, DeviceExchange::shared(comm)));
+  {
+    const Communicator third = comm.split(0, comm.rank());
+    std::optional<DeviceExchange> here = DeviceExchange::shared(third);
+    const auto transport = static_cast<index_t>(here->transport());
+    if (comm.is_root() && comm.size() > 1) here.reset();  // the others choose anew with it
+    const DeviceExchange anew = DeviceExchange::shared(third);
+    EXPECT_EQ(here.has_value() && are_one(*here, anew), comm.size() == 1);
+    EXPECT_EQ(static_cast<index_t>(anew.transport()), transport);
   }
 }
 

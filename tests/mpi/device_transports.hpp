@@ -18,19 +18,21 @@ inline const std::vector<DeviceExchange>& transports_here() {
     const Communicator comm = Communicator::world();
     auto* const transports = new std::vector<DeviceExchange>;  // never destroyed: MPI may be
                                                                // finalised before the program ends
-    if (machine::gpus().devices.empty()) {
-      for (const DeviceTransport transport : {DeviceTransport::mpi, DeviceTransport::staged})
-        transports->emplace_back(comm, transport);
-      return transports;
-    }
-    machine::use_gpu(comm.node().rank());
-    for (const DeviceTransport transport : device_transports) {
+    const auto try_one = [&](DeviceTransport transport) {
       try {
         transports->push_back(DeviceExchange::choose(comm, std::string(name(transport))));
       } catch (const Error& error) {
         if (comm.is_root()) std::printf("not tried: %s\n", error.what());
       }
+    };
+    if (machine::gpus().devices.empty()) {
+      try_one(DeviceTransport::ipc);
+      for (const DeviceTransport transport : {DeviceTransport::mpi, DeviceTransport::staged})
+        transports->emplace_back(comm, transport);
+      return transports;
     }
+    machine::use_gpu(comm.node().rank());
+    for (const DeviceTransport transport : device_transports) try_one(transport);
     return transports;
   }();
   return *found;

@@ -24,7 +24,7 @@ OF_ONE_PROCESS = ("__init__.py", "__init__.pyi", "_gpu.py", "_kernels", "_kernel
                   "_runs.pyi", "py.typed", "results.py")
 ON_RANKS = (() if os.environ.get("TESSERA_PYTHON_MPI") in ("OFF", "0") else
             ("_distributed", "_distributed.pyi", "distributed.py", "fields.py", "halos.py",
-             "keys.py", "layouts.py"))
+             "keys.py", "layouts.py", "relayouts.py"))
 
 
 class Huge:

@@ -32,7 +32,7 @@ def python(code, *folders):
 class Package(unittest.TestCase):
     def test_examples_of_the_docstrings(self):
         for module, least in (("layouts", 1), ("distributed", 12), ("fields", 4), ("halos", 5),
-                              ("keys", 6)):
+                              ("keys", 6), ("relayouts", 4)):
             found = doctest.testmod(importlib.import_module(f"tessera.{module}"),
                                     extraglobs={"numpy": numpy, "tessera": tessera, "MPI": MPI})
             self.assertEqual(found.failed, 0)

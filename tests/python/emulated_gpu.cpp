@@ -94,6 +94,7 @@ const tessera::machine::CudaLibrary* tessera_cuda_library() {
                                    .sort = {no_rows<sort::Variant>, no_functions},
                                    .ladder = {},
                                    .rearrange = rearrange_host,
+                                   .move_indexed = relayout::move_indexed,
                                    .fields_f16 = nullptr,
                                    .fields_f32 = nullptr,
                                    .fields_f64 = nullptr,

@@ -19,7 +19,7 @@ COMPILED = ["_kernels"]
 if os.environ.get("TESSERA_PYTHON_MPI") not in ("OFF", "0"):
     try:
         import mpi4py  # noqa: F401
-        MODULES += ["distributed", "fields", "halos", "keys", "layouts"]
+        MODULES += ["distributed", "fields", "halos", "keys", "layouts", "relayouts"]
         COMPILED += ["_distributed"]
     except ImportError:
         print("without the modules of the ranks, which need mpi4py")
@@ -28,7 +28,7 @@ if os.environ.get("TESSERA_PYTHON_MPI") not in ("OFF", "0"):
 # an import for type checkers; and what pybind11 adds to classes.
 ALLOWED = r"""tessera\._runs\..*
 tessera\.results\.pandas
-tessera\._distributed\.(Cut|Field|Halo|Ranks)
+tessera\._distributed\.(Cut|Field|Halo|Ranks|Relayout)
 tessera\._kernels\.Place.*
 """
 

@@ -92,7 +92,7 @@ class Wheel(unittest.TestCase):
             "_runs.pyi", "py.typed", "results.py")}
         distributed = {f"tessera/{name}" for name in (
             "_distributed", "_distributed.pyi", "distributed.py", "fields.py", "halos.py",
-            "keys.py", "layouts.py")}
+            "keys.py", "layouts.py", "relayouts.py")}
         begin = f"tessera-{version_of_header()}"
         about = {f"{begin}.dist-info/{name}" for name in (
             "METADATA", "RECORD", "WHEEL", "licenses/LICENSE")}

@@ -60,4 +60,11 @@ PYBIND11_MODULE(_distributed, module) {
       .def_property_readonly("bytes", &Halo::bytes)
       .def("start", &Halo::start)
       .def("wait", &Halo::wait);
+  py::class_<Relayout>(module, "Relayout")
+      .def(py::init<const Ranks&, const Cut&, const std::vector<int>&, const Cut&, tessera::index_t,
+                    int>())
+      .def_property_readonly("bytes", &Relayout::bytes)
+      .def("start", &Relayout::start)
+      .def("wait", &Relayout::wait)
+      .def("free", &Relayout::free);
 }

@@ -2,8 +2,10 @@
 // Cuts of arrays on ranks, and the operations of tessera/distributed.py, which documents them. All
 // are collective, and their arguments were agreed on, unless they say otherwise.
 
+#include <memory>
 #include <vector>
 
+#include "dist/transpose/permute_plan.hpp"
 #include "distributed/context.hpp"
 #include "layout/array_grid.hpp"
 #include "tessera_plans.h"
@@ -116,6 +118,30 @@ class Halo {
  private:
   tessera_halo_plan handle_ = nullptr;
   std::vector<index_t> low_, high_;
+};
+
+/// A plan that moves shares from one cut to another, of which axis k is axis axes[k], on the host
+/// (gpu: -1) or in the memory of a GPU.
+class Relayout {
+ public:
+  Relayout(const Ranks& ranks, const Cut& from, const std::vector<int>& axes, const Cut& to,
+           index_t bytes, int gpu);
+  /// Frees plans of the host only. Local.
+  ~Relayout();
+  Relayout(const Relayout&) = delete;
+  Relayout& operator=(const Relayout&) = delete;
+
+  [[nodiscard]] index_t bytes() const;
+  /// Starts an execution on shares at those addresses.
+  void start(std::uintptr_t a, std::uintptr_t b);
+  void wait();
+  void free();
+
+ private:
+  void use_place() const;
+
+  int gpu_;
+  std::unique_ptr<dist::transpose::PermutePlan> plan_;
 };
 
 }  // namespace tessera::python

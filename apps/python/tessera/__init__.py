@@ -1,6 +1,6 @@
 """Fast products, transposes, sorts and stencils of numpy arrays on all cores of one process, arrays
-on the ranks of mpi4py (tessera.DistArray, Field, HaloPlan, Layout), and results files
-(read_results).
+on the ranks of mpi4py (tessera.DistArray, Field, HaloPlan, Layout, RelayoutPlan), and results
+files (read_results).
 
 Functions take what numpy's functions of the same names take, also tensors of other libraries, read
 arrays where they are if the layout allows it, and release the GIL while they compute. `threads=0`
@@ -8,13 +8,13 @@ stands for all cores that the process may use (OMP_NUM_THREADS, its affinity); i
 from one that has imported tessera, calls use one thread, because OpenMP's threads do not survive a
 fork.
 
-matmul, transpose, sort, argsort and HaloPlan also take arrays in the memory of an NVIDIA GPU (cupy,
-torch and others with __cuda_array_interface__) and compute there, in a build with CUDA. All arrays
-of a call, `out` too, are on one GPU, which becomes the current one; the result without `out` is an
-array that cupy.asarray and torch.as_tensor take without a copy. Nothing is copied to the host or
-converted, except the messages of halos: matrices without contiguous rows or columns, and mixed
-dtypes, are refused. A call waits for all earlier work of the GPU, and returns when the result is
-complete.
+matmul, transpose, sort, argsort, HaloPlan and RelayoutPlan also take arrays in the memory of an
+NVIDIA GPU (cupy, torch and others with __cuda_array_interface__) and compute there, in a build with
+CUDA. All arrays of a call, `out` too, are on one GPU, which becomes the current one; the result
+without `out` is an array that cupy.asarray and torch.as_tensor take without a copy. Nothing is
+copied to the host or converted, except messages of plans: matrices without contiguous rows or
+columns, and mixed dtypes, are refused. A call waits for all earlier work of the GPU, and returns
+when the result is complete.
 
 >>> import numpy, tessera
 >>> a = numpy.arange(6.0).reshape(2, 3)
@@ -36,7 +36,7 @@ __all__ = ["argsort", "matmul", "permute", "read_results", "sort", "stencil", "t
 __version__ = _kernels.version
 
 _ON_RANKS = {"DistArray": "distributed", "Field": "fields", "HaloPlan": "halos",
-             "Layout": "layouts"}  # need mpi4py
+             "Layout": "layouts", "RelayoutPlan": "relayouts"}  # need mpi4py
 
 
 def __getattr__(name):

@@ -8,6 +8,7 @@ from .distributed import DistArray as DistArray
 from .fields import Field as Field
 from .halos import HaloPlan as HaloPlan
 from .layouts import Layout as Layout
+from .relayouts import RelayoutPlan as RelayoutPlan
 from .results import read_results as read_results
 
 __all__ = [

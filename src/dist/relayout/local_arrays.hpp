@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "dist/relayout/relayout.hpp"
+#include "machine/reach.hpp"
 
 namespace tessera::inline v1::dist::relayout {
 
@@ -37,6 +38,18 @@ void check_arrays(const Arrays& arrays, const std::vector<layout::Box>& needed, 
     if (arrays[k].ld < needed[k].cols.end)
       throw Error::of_argument(name(), fmt::format("has the ld {} in array {}: must be at least {}",
                                                    arrays[k].ld, k, needed[k].cols.end));
+  }
+}
+
+/// Throws Error(usage) naming the argument, name(), if an array that has elements is known to be in
+/// the memory of the host where that of a device is wanted, or the reverse.
+template <class Arrays, class Name>
+void check_reach(const Arrays& arrays, const std::vector<layout::Box>& needed, Space place,
+                 const Name& name) {
+  for (std::size_t k = 0; k < needed.size(); ++k) {
+    if (needed[k].empty()) continue;
+    const char* const why = machine::out_of_reach(arrays[k].data, place == Space::device);
+    if (why != nullptr) throw Error::of_argument(name(), why);
   }
 }
 

@@ -12,12 +12,17 @@
 
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/relayout/move_blocks.hpp"
+#include "kernels/variant.hpp"
 #include "layout/distribution.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/phases.hpp"
+
+namespace tessera::inline v1::mpi {
+class DeviceExchange;
+}
 
 namespace tessera::inline v1::dist::relayout {
 
@@ -67,9 +72,13 @@ class Plan {
  public:
   /// Plans the relayout of matrices with elements of `bytes` bytes (1 to 64), and allocates
   /// buffer_bytes(). Throws Error(usage) on all ranks, naming the argument, if shapes or ranks do
-  /// not match. Local.
+  /// not match. Local, but with Space::device: then all arrays are in the memory of the device that
+  /// is current in all calls, messages travel by the best transport between the ranks' devices,
+  /// start() acts after all earlier work of the device, and the destructor is collective, too.
   Plan(const mpi::Communicator& comm, std::span<const Relayout> matrices, index_t bytes,
-       int threads = machine::default_threads());
+       int threads = machine::default_threads(), Space place = Space::host);
+  /// As with Space::device, by a transport that is chosen already. Collective.
+  Plan(const mpi::DeviceExchange& exchange, std::span<const Relayout> matrices, index_t bytes);
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;
   Plan(const Plan&) = delete;
@@ -111,8 +120,9 @@ class Plan {
   [[nodiscard]] index_t sent_bytes() const;
   [[nodiscard]] index_t received_bytes() const;
   [[nodiscard]] index_t messages() const;  ///< sent by this rank
-  /// Returns the bytes of the plan's buffers on this rank.
-  [[nodiscard]] index_t buffer_bytes() const { return sent_bytes() + received_bytes(); }
+  /// Returns the bytes of the plan's buffers on this rank: of the messages, sent and received; with
+  /// Space::device those of the device and of the host.
+  [[nodiscard]] index_t buffer_bytes() const;
   /// Returns the seconds of all executions so far: "pack", "local", "exchange", "unpack".
   [[nodiscard]] const mpi::Phases& phases() const;
 

@@ -11,9 +11,8 @@
 #include "base/error.hpp"
 #include "dist/stencil/ghost_layers.hpp"
 #include "dist/stencil/halo_messages.hpp"
-#include "machine/buffer.hpp"
+#include "machine/reach.hpp"
 #include "machine/team.hpp"
-#include "mpi/repeated.hpp"
 
 namespace tessera::inline v1::dist::stencil {
 namespace {
@@ -61,36 +60,23 @@ void each_row(const GridView<T>& u, const Box3& box, T* buffer, int threads, con
   });
 }
 
-}  // namespace
-
-namespace {
-
 template <class T>
 class Moves : public HaloMoves::Impl {
  public:
   Moves(const mpi::Communicator& comm, const HaloShape& shape, const HaloMoves::Values& beyond,
         index_t fields, int threads)
-      : Impl(comm, shape), threads_(threads), views_(static_cast<std::size_t>(fields)) {
+      : Impl(comm, shape, Space::host),
+        threads_(threads),
+        views_(static_cast<std::size_t>(fields)) {
     if (box().empty()) return;
     for (std::size_t d = 0; d < 3; ++d)
       for (std::size_t side = 0; side < 2; ++side)
         std::memcpy(beyond_[d][side].of, beyond[d][side].data(), sizeof(T));
-    const auto periodic = periodic_of(shape.sides);
-    const int rank = comm.rank();
-    ghosts_ = GhostLayers(shape, rank);
-    sends_ = messages_of(layout::halo_sends(shape.grid, rank, shape.widths, periodic), fields);
-    receives_ =
-        messages_of(layout::halo_receives(shape.grid, rank, shape.widths, periodic), fields);
-    outgoing_ = machine::Buffer<T>(total(sends_));
-    incoming_ = machine::Buffer<T>(total(receives_));
-    std::vector<mpi::RepeatedMessages::Out> out;
-    std::vector<mpi::RepeatedMessages::In> in;
-    for (const HaloMessage& m : sends_)
-      out.push_back({m.peer, std::as_bytes(std::span(outgoing_.data() + m.offset, size_of(m)))});
-    for (const HaloMessage& m : receives_)
-      in.push_back(
-          {m.peer, std::as_writable_bytes(std::span(incoming_.data() + m.offset, size_of(m)))});
-    messages_ = mpi::RepeatedMessages(comm, out, in);
+    ghosts_ = GhostLayers(shape, comm.rank());
+    schedule_ = HaloSchedule(shape, comm.rank());
+    const index_t bytes = fields * index_t{sizeof(T)};
+    messages_ = mpi::PackedMessages(comm, HaloSchedule::sizes(schedule_.out, bytes),
+                                    HaloSchedule::sizes(schedule_.in, bytes));
   }
 
   [[nodiscard]] std::size_t fields() const override { return views_.size(); }
@@ -99,31 +85,27 @@ class Moves : public HaloMoves::Impl {
   }
   void start() override {
     messages_.start_receives();
-    for (std::size_t m = 0; m < sends_.size(); ++m) {
-      pack(sends_[m]);
+    for (std::size_t m = 0; m < schedule_.out.size(); ++m) {
+      pack(m);
       messages_.start_send(m);
     }
   }
   void wait() override {
     for (auto complete = messages_.arrived(); !complete.empty(); complete = messages_.arrived())
-      for (const std::size_t m : complete) unpack(receives_[m]);
+      for (const std::size_t m : complete) unpack(m);
     messages_.finish();
     for (const GridView<T>& view : views_)
       if (!box().empty()) ghosts_.fill(view, beyond_);
   }
-  [[nodiscard]] index_t messages() const override { return static_cast<index_t>(sends_.size()); }
+  [[nodiscard]] index_t messages() const override { return std::ssize(schedule_.out); }
   [[nodiscard]] index_t buffer_bytes() const override {
-    return (outgoing_.size() + incoming_.size()) * index_t{sizeof(T)};
+    return messages_.sent_bytes() + messages_.received_bytes();
   }
 
  private:
-  [[nodiscard]] static std::size_t size_of(const HaloMessage& m) {
-    return static_cast<std::size_t>(m.elements);
-  }
-
-  void pack(const HaloMessage& message) {
-    T* to = outgoing_.data() + message.offset;
-    for (const Box3& part : message.boxes) {
+  void pack(std::size_t m) {
+    T* to = reinterpret_cast<T*>(messages_.out(m));
+    for (const Box3& part : schedule_.out[m].boxes) {
       for (const GridView<T>& view : views_) {
         each_row(view, part, to, threads_, [&](const T* row, T* packed, index_t n) {
           copy_row(packed, 1, row, view.stride[2], n);
@@ -132,9 +114,9 @@ class Moves : public HaloMoves::Impl {
       }
     }
   }
-  void unpack(const HaloMessage& message) {
-    T* from = incoming_.data() + message.offset;
-    for (const Box3& part : message.boxes) {
+  void unpack(std::size_t m) {
+    T* from = reinterpret_cast<T*>(messages_.in(m));
+    for (const Box3& part : schedule_.in[m].boxes) {
       for (const GridView<T>& view : views_) {
         each_row(view, part, from, threads_, [&](T* row, const T* packed, index_t n) {
           copy_row(row, view.stride[2], packed, 1, n);
@@ -148,9 +130,8 @@ class Moves : public HaloMoves::Impl {
   std::vector<GridView<T>> views_;  ///< of the last start()
   GhostLayers::Values<T> beyond_{};
   GhostLayers ghosts_;
-  std::vector<HaloMessage> sends_, receives_;
-  machine::Buffer<T> outgoing_, incoming_;
-  mpi::RepeatedMessages messages_;
+  HaloSchedule schedule_;
+  mpi::PackedMessages messages_;
 };
 
 }  // namespace
@@ -161,6 +142,7 @@ HaloMoves::HaloMoves(const mpi::Communicator& comm, const HaloShape& shape, cons
   require_argument(fields >= 1, "fields", fmt::format("is {}: must be at least 1", fields));
   require_argument(threads >= 1, "threads", fmt::format("is {}: must be at least 1", threads));
   check_shape(comm, shape);
+  machine::find_driver();
   impl_ = [&]() -> std::unique_ptr<Impl> {
     if (points.place == Space::device) return device_moves(comm, shape, points, fields);
     const auto make = [&]<class T>(T) {
@@ -198,6 +180,8 @@ void HaloMoves::check(std::size_t field, const Memory& memory) const {
   };
   const Index3 n = memory.extent, size = impl_->box().size();
   if (memory.data == nullptr) fail_here("has no memory");
+  const char* const why = machine::out_of_reach(memory.data, impl_->place() == Space::device);
+  if (why != nullptr) fail_here(why);
   if (!(n == size))
     fail_here(fmt::format("has {} x {} x {} points: the box of this rank has {} x {} x {}", n[0],
                           n[1], n[2], size[0], size[1], size[2]));

@@ -6,13 +6,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/error.hpp"
 #include "dist/relayout/relayout.hpp"
+#include "kernels/transpose/cuda.hpp"
 #include "kernels/transpose/permute.hpp"
+#include "kernels/transpose/strided.hpp"
 #include "machine/buffer.hpp"
+#include "machine/reach.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/device_exchange.hpp"
 
 namespace tessera::inline v1::dist::transpose {
 namespace {
@@ -67,6 +73,75 @@ std::size_t rotated(std::span<const int> axes) {
   return first;
 }
 
+/// The permutation of the axes of one rank's share.
+struct Turning {
+  std::span<const index_t> shape;  ///< by axis of a
+  std::span<const int> axes;
+  index_t bytes;
+  int threads;
+};
+
+/// Memory of a share between the relayout and the permutation, and how the latter is done there.
+class Between {
+ public:
+  Between() = default;
+  Between(const Between&) = delete;
+  Between& operator=(const Between&) = delete;
+  virtual ~Between() = default;
+
+  /// Allocates the memory. Local.
+  virtual void allocate(index_t bytes) = 0;
+  [[nodiscard]] virtual std::byte* data() = 0;
+  [[nodiscard]] virtual index_t size() const = 0;
+  virtual void permute(const Turning& what, const std::byte* from, std::byte* to) = 0;
+};
+
+class OnHost : public Between {
+ public:
+  void allocate(index_t bytes) override { memory_ = machine::Buffer<std::byte>(bytes); }
+  std::byte* data() override { return memory_.data(); }
+  [[nodiscard]] index_t size() const override { return memory_.size(); }
+  void permute(const Turning& what, const std::byte* from, std::byte* to) override {
+    tessera::transpose::permute(what.shape, what.axes, what.bytes, from, to,
+                                {.threads = what.threads});
+  }
+
+ private:
+  machine::Buffer<std::byte> memory_;
+};
+
+class OnDevice : public Between {
+ public:
+  void allocate(index_t bytes) override {
+    memory_ = machine::device::Allocation(bytes, machine::device::Home::device);
+  }
+  std::byte* data() override { return memory_.data(); }
+  [[nodiscard]] index_t size() const override { return memory_.size(); }
+  void permute(const Turning& what, const std::byte* from, std::byte* to) override {
+    tessera::transpose::Rearrangement task{
+        .rank = static_cast<int>(what.axes.size()), .axis = {}, .bytes = what.bytes};
+    for (std::size_t d = 0; d < what.axes.size(); ++d) task.axis[d].extent = what.shape[d];
+    index_t from_stride = what.bytes, to_stride = what.bytes;
+    for (std::size_t d = what.axes.size(); d-- > 0;) {
+      auto& same = task.axis[d];
+      same.from = from_stride;
+      from_stride *= same.extent;
+      auto& turned = task.axis[static_cast<std::size_t>(what.axes[d])];
+      turned.to = to_stride;
+      to_stride *= turned.extent;
+    }
+    machine::device::synchronize();  // `from` may be the caller's, filled on any stream
+    if (rearrange_ == nullptr) return move_strided(task, from, to, {.threads = 1});
+    rearrange_(task, from, to, stream_);
+    stream_.wait();
+  }
+
+ private:
+  machine::device::Allocation memory_;
+  machine::device::Stream stream_;
+  tessera::transpose::DeviceRearrange rearrange_ = tessera::transpose::device_rearrange();
+};
+
 /// Returns the columns of a rank's share of a matrix.
 index_t leading(const layout::Distribution& matrix, index_t rank) {
   return std::max<index_t>(1, matrix.local_box(rank, 0).cols.end);
@@ -75,11 +150,16 @@ index_t leading(const layout::Distribution& matrix, index_t rank) {
 }  // namespace
 
 struct PermutePlan::State {
-  State(const mpi::Communicator& comm, const ArrayPermutation& p, int threads)
-      : unit(unit_of(p.bytes)), bytes(p.bytes), axes(p.axes.begin(), p.axes.end()) {
+  /// A device: that of an exchange, or by the best transport.
+  State(const mpi::Communicator& comm, const ArrayPermutation& p, int thread_count, Space where,
+        const mpi::DeviceExchange* exchange)
+      : unit(unit_of(p.bytes)),
+        bytes(p.bytes),
+        threads(thread_count),
+        place(where),
+        axes(p.axes.begin(), p.axes.end()) {
     check(p);
     [[maybe_unused]] const layout::Distribution grid_fits(p.b, 1, comm.size());
-    tuning.threads = threads;
     const index_t rank = comm.rank();
     std::vector<std::size_t> back(axes.size());  // the axis of b that is axis d of a
     for (std::size_t k = 0; k < axes.size(); ++k) back[static_cast<std::size_t>(axes[k])] = k;
@@ -103,12 +183,23 @@ struct PermutePlan::State {
                           {to, to_rows, comm.size()}};
     a_leading = leading(matrix.a, rank);
     to_leading = leading(matrix.b, rank);
-    moves.emplace(comm, std::span(&matrix, 1), unit, threads);
+    if (exchange != nullptr)
+      moves.emplace(*exchange, std::span(&matrix, 1), unit);
+    else
+      moves.emplace(comm, std::span(&matrix, 1), unit, threads, place);
     stays = !is_direct && moves->sent_bytes() == 0 && moves->received_bytes() == 0;
     for (std::size_t d = 0; d < axes.size(); ++d)
       stays = stays && segments(p.a, d, rank) == segments(there, d, rank);
     // A rank whose share stays takes part in no message: it permutes what is in a.
-    if (!is_direct && !stays) between = machine::Buffer<std::byte>(b_elements * bytes);
+    const auto allocate = [&] {
+      between = place == Space::host ? std::unique_ptr<Between>(std::make_unique<OnHost>())
+                                     : std::make_unique<OnDevice>();
+      if (!is_direct && !stays) between->allocate(b_elements * bytes);
+    };
+    if (place == Space::host)
+      allocate();
+    else
+      mpi::together(comm, "allocate", allocate);
   }
 
   template <class T>
@@ -137,27 +228,30 @@ struct PermutePlan::State {
   void permute(const std::byte* from) {
     if (b_elements == 0) return;
     const Timer timer;
-    tessera::transpose::permute(shape, axes, bytes, from, b, tuning);
+    between->permute({shape, axes, bytes, threads}, from, b);
     own.add("permute", timer.seconds());
   }
 
   index_t unit, bytes;
+  int threads;
+  Space place;
   std::vector<int> axes;
   std::vector<index_t> shape;  ///< of what this rank permutes, by axis of a
   index_t a_elements = 1, b_elements = 1, a_leading = 1, to_leading = 1;
   bool is_direct = false;  ///< the relayout writes b
   bool stays = false;      ///< nothing of this rank is moved to another
   std::optional<relayout::Plan> moves;
-  machine::Buffer<std::byte> between;
-  tessera::transpose::Tuning tuning;
+  std::unique_ptr<Between> between;
   std::byte* b = nullptr;  ///< of the execution that is started
   bool started = false;
   mpi::Phases own;
 };
 
 PermutePlan::PermutePlan(const mpi::Communicator& comm, const ArrayPermutation& permutation,
-                         int threads)
-    : state_(std::make_unique<State>(comm, permutation, threads)) {}
+                         int threads, Space place)
+    : state_(std::make_unique<State>(comm, permutation, threads, place, nullptr)) {}
+PermutePlan::PermutePlan(const mpi::DeviceExchange& exchange, const ArrayPermutation& permutation)
+    : state_(std::make_unique<State>(exchange.comm(), permutation, 1, Space::device, &exchange)) {}
 PermutePlan::PermutePlan(PermutePlan&&) noexcept = default;
 PermutePlan& PermutePlan::operator=(PermutePlan&&) noexcept = default;
 PermutePlan::~PermutePlan() = default;
@@ -165,16 +259,19 @@ PermutePlan::~PermutePlan() = default;
 void PermutePlan::start(const std::byte* a, std::byte* b) {
   State& s = *state_;
   require(!s.started, ExitCode::usage, "start: the plan is started already; call wait first");
-  const auto require_array = [](const std::byte* data, index_t elements, const char* name) {
-    if (data == nullptr && elements > 0)
+  const auto require_array = [&](const std::byte* data, index_t elements, const char* name) {
+    if (elements == 0) return;
+    if (data == nullptr)
       throw Error::of_argument(name, fmt::format("is null: must have {} elements", elements));
+    const char* const why = machine::out_of_reach(data, s.place == Space::device);
+    if (why != nullptr) throw Error::of_argument(name, why);
   };
   require_array(a, s.a_elements, "a");
   require_array(b, s.b_elements, "b");
   s.b = b;
   s.started = true;
   if (s.stays) return s.permute(a);
-  s.relay(a, s.is_direct ? b : s.between.data());
+  s.relay(a, s.is_direct ? b : s.between->data());
 }
 
 void PermutePlan::wait() {
@@ -183,14 +280,14 @@ void PermutePlan::wait() {
   s.started = false;
   if (s.stays) return;
   s.moves->wait();
-  if (!s.is_direct) s.permute(s.between.data());
+  if (!s.is_direct) s.permute(s.between->data());
 }
 
 index_t PermutePlan::a_elements() const { return state_->a_elements; }
 index_t PermutePlan::b_elements() const { return state_->b_elements; }
 index_t PermutePlan::sent_bytes() const { return state_->moves->sent_bytes(); }
 index_t PermutePlan::buffer_bytes() const {
-  return state_->moves->buffer_bytes() + state_->between.size();
+  return state_->moves->buffer_bytes() + state_->between->size();
 }
 
 mpi::Phases PermutePlan::phases() const {

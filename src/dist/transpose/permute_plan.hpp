@@ -6,10 +6,15 @@
 #include <span>
 
 #include "base/index.hpp"
+#include "kernels/variant.hpp"
 #include "layout/array_grid.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
+
+namespace tessera::inline v1::mpi {
+class DeviceExchange;
+}
 
 namespace tessera::inline v1::dist::transpose {
 
@@ -28,9 +33,11 @@ class PermutePlan {
  public:
   /// Plans, and allocates buffer_bytes(). Throws Error(usage) naming the argument if axes is no
   /// permutation, extents or grids do not match, or there are more than 6 axes; on all ranks alike.
-  /// Local.
+  /// Local, but with Space::device as relayout::Plan: then a and b are in device memory.
   PermutePlan(const mpi::Communicator& comm, const ArrayPermutation& permutation,
-              int threads = machine::default_threads());
+              int threads = machine::default_threads(), Space place = Space::host);
+  /// As with Space::device, by a transport that is chosen already. Collective.
+  PermutePlan(const mpi::DeviceExchange& exchange, const ArrayPermutation& permutation);
   PermutePlan(PermutePlan&&) noexcept;
   PermutePlan& operator=(PermutePlan&&) noexcept;
   PermutePlan(const PermutePlan&) = delete;

@@ -28,7 +28,7 @@ DeviceKernel cuda_vectorized;
 void cuda_rearrange(const Rearrangement& task, const std::byte* from, std::byte* to,
                     DeviceStream stream);
 using DeviceRearrange = decltype(&cuda_rearrange);
-/// Returns it; nullptr in a build without CUDA.
+/// Returns it; nullptr without a GPU.
 [[nodiscard]] DeviceRearrange device_rearrange();
 
 /// The device rows of the table: names and descriptions, those of a build whose library is missing,

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "dist/relayout/relayout.hpp"
 #include "layout/distribution.hpp"
 
 namespace tessera::dist::relayout {
