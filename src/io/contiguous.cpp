@@ -84,8 +84,8 @@ class Runs {
   std::vector<index_t> file_steps_, memory_steps_;
 };
 
-/// Returns the number of threads that may read: one on a thread of a queue, beside which others
-/// compute.
+/// Returns the number of threads that may read: one on a thread of a queue, since others compute
+/// at the same time.
 index_t reading_threads() { return gettid() == getpid() ? machine::default_threads() : 1; }
 
 /// Reads bytes of a file; returns false at its end or on an error.

@@ -168,7 +168,8 @@ class Others(made.Case):
         self.assertEqual(series.label_of(points[3], ["tile"]), "without tile")
 
     def test_a_kernel_has_no_options_that_it_does_not_use(self):
-        """The textbook loop has no tile: neither in labels nor in tables, and is one bar."""
+        """The textbook loop has no tile: neither in labels nor in tables, and is one bar and one
+        level."""
         tiles = [row(k, options={"tile": t}) for k in ("naive", "tiled") for t in (16, 32)]
         path = write(self.path("uses.h5"), tiles + [row("auto", options={"tile": 16})],
                      users_tile="kernel=tiled,recursive")
@@ -185,8 +186,9 @@ class Others(made.Case):
         self.assertIn("m = n = k = 64", bars.title)
         (lines,) = rates.lines(points_of(write(self.path("by.h5"), tiles,
                                                users_tile="kernel=tiled")))
-        self.assertRegex(lines.title, "by tile: .*tiled")
-        self.assertNotIn("naive", lines.title)
+        self.assertIn("by tile", lines.title)
+        self.assertRegex(lines.alt, r"tiled .* at 16 to .* at 32")
+        self.assertIn("naive", lines.alt)  # at every tile
 
     def test_variants_are_compared_with_the_first_of_the_same_problem(self):
         points = [results.Point("", {"kernel": kernel, "stencil": stencil}, {"rate": 1.0}, {}, ())

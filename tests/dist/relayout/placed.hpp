@@ -7,10 +7,9 @@
 #include <random>
 #include <vector>
 
-#include "dist/relayout/relayout.hpp"
 #include "layout/distribution.hpp"
 
-namespace tessera::dist::relayout {
+namespace tessera::inline v1::dist::relayout {
 
 /// Place of an element in a rank's local memory.
 struct Where {
@@ -136,4 +135,4 @@ inline Placed any_distribution(Random& random, index_t rows, index_t cols, index
   }
 }
 
-}  // namespace tessera::dist::relayout
+}  // namespace tessera::inline v1::dist::relayout
