@@ -47,16 +47,16 @@ struct Begins {
 class DeviceExecution : public Execution {
  public:
   DeviceExecution(const mpi::DeviceExchange& exchange, Part&& part) : Execution(std::move(part)) {
-    auto& [out, in, local] = part_.schedule;
+    Schedule& schedule = part_.schedule;
     mpi::together(exchange.comm(), "allocate", [&] {
       Tables tables;
-      for (Exchange& each : out) out_.push_back(begins_of(each, tables));
-      for (Exchange& each : in) in_.push_back(begins_of(each, tables));
-      local_ = begins_of(local, tables);
+      for (Exchange& each : schedule.out) out_.push_back(begins_of(each, tables));
+      for (Exchange& each : schedule.in) in_.push_back(begins_of(each, tables));
+      local_ = begins_of(schedule.local, tables);
       tables_ = tables.upload();
       stream_ = std::make_unique<machine::device::Stream>();
     });
-    messages_ = mpi::DevicePackedMessages::make(exchange, sizes(out), sizes(in));
+    messages_ = mpi::DevicePackedMessages::make(exchange, sizes(schedule.out), sizes(schedule.in));
   }
 
   void start(bool reads) override {
