@@ -71,14 +71,16 @@ constexpr Network bitonic_network() {
   return network;
 }
 
-// Comparators are unrolled by the type system: only then do all rows stay in registers.
-template <class V, class N, std::size_t... i>
-TESSERA_INLINE void apply(V* v, N network, std::index_sequence<i...>) {
-  (compare_rows(v[network().a[i]], v[network().b[i]]), ...);
+// Comparators are unrolled by the type system: only then do all rows stay in registers. The network
+// is a constant: clang would construct it for each comparator at run time.
+template <class N, class V, std::size_t... i>
+TESSERA_INLINE void apply(V* v, std::index_sequence<i...>) {
+  constexpr Network network = N{}();
+  (compare_rows(v[network.a[i]], v[network.b[i]]), ...);
 }
 template <class V, class N>
-TESSERA_INLINE void apply(V* v, N network) {
-  apply(v, network, std::make_index_sequence<static_cast<std::size_t>(network().size)>{});
+TESSERA_INLINE void apply(V* v, N) {
+  apply<N>(v, std::make_index_sequence<static_cast<std::size_t>(N{}().size)>{});
 }
 
 /// Applies the lane steps of a bitonic merge: distance, distance / 2, ..., 1.
