@@ -17,12 +17,15 @@ namespace {
 
 constexpr index_t part_bytes = index_t{4} << 20;  // of a run, per call
 
-/// Returns the descriptor of the dataset's file; nothing if the library reaches it otherwise.
+/// Returns the descriptor of the dataset's file; nothing if the library reaches it otherwise, or if
+/// this process has the file open for writing: what it has written may be in the library's buffers.
 std::optional<int> descriptor_of(hid_t file) {
   const Handle access(H5Fget_access_plist(file), H5Pclose);
   void* descriptor = nullptr;
-  if (access < 0 || H5Pget_driver(access) != H5FD_SEC2 ||
-      H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr)
+  unsigned intent = 0;
+  if (access < 0 || H5Fget_intent(file, &intent) < 0 || (intent & H5F_ACC_RDWR) != 0 ||
+      H5Pget_driver(access) != H5FD_SEC2 || H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 ||
+      descriptor == nullptr)
     return std::nullopt;
   return *static_cast<const int*>(descriptor);
 }
@@ -126,10 +129,10 @@ bool read_contiguous(hid_t dataset, const Ranges& box, const HeldArray& to, inde
       if (!read_all(*descriptor, static_cast<index_t>(offset) + in_file + begin,
                     static_cast<std::byte*>(to.data) + in_memory + begin, bytes))
         failed = true;
-      work_done().bytes_read += bytes;
       if (thread == 0) mpi::heartbeat();
     }
   });
+  if (!failed) work_done().bytes_read += all;
   return !failed;
 }
 

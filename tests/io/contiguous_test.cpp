@@ -41,7 +41,14 @@ class Contiguous : public testing::Test {
     std::iota(values.begin(), values.end(), 0.0);
     ASSERT_GE(H5Dwrite(dataset_, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
               0);
-    H5Fflush(file_, H5F_SCOPE_GLOBAL);
+    dataset_.reset();
+    file_.reset();
+    open(H5F_ACC_RDONLY);
+  }
+  void open(unsigned intent) {
+    file_ = Handle(H5Fopen(path_.c_str(), intent, H5P_DEFAULT), H5Fclose);
+    dataset_ = Handle(H5Dopen2(file_, "x", H5P_DEFAULT), H5Dclose);
+    ASSERT_GE(dataset_, 0);
   }
 
   /// Reads a box into an array with `pad` more elements in its last dimension, and compares every
@@ -123,6 +130,17 @@ TEST_F(Contiguous, TheLibraryReadsWhatIsStoredOtherwise) {
   std::vector<double> some(40000);
   EXPECT_FALSE(read_contiguous(dataset_, whole, {H5T_NATIVE_DOUBLE, some.data(), 8, {40, 1000}}));
   write(extents, 0, true);
+  EXPECT_FALSE(reads(extents, whole, 0));
+}
+
+TEST_F(Contiguous, TheLibraryReadsWhatItMayHoldItself) {
+  const std::vector<hsize_t> extents{40, 1000};
+  const Ranges whole{{0, 40}, {0, 1000}};
+  write(extents);
+  dataset_.reset();
+  file_.reset();
+  const Handle writer(H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+  open(H5F_ACC_RDONLY);  // shares the writer's buffers
   EXPECT_FALSE(reads(extents, whole, 0));
 }
 
