@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <optional>
 
-#include "base/progress.hpp"
-#include "io/dataset.hpp"
+#include "base/work_done.hpp"
+#include "io/h5.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/heartbeat.hpp"
 

@@ -139,4 +139,25 @@ void run(const Case& c, const Communicator& comm, const Make& make) {
   }
 }
 
+/// A permutation of three axes and its inverse.
+struct ThereAndBack {
+  std::vector<int> axes, back;
+  layout::ArrayGrid here, there;
+};
+/// Returns a slab transpose (of the first two axes), a pencil transpose (the cut moves to another
+/// axis) and a rotation of the axes.
+inline std::vector<ThereAndBack> slabs_and_pencils(index_t ranks) {
+  constexpr index_t n0 = 21, n1 = 17, n2 = 30;
+  const auto cut_along = [&](std::size_t cut, index_t i, index_t j, index_t k) {
+    layout::ArrayGrid grid;
+    for (const index_t extent : {i, j, k}) grid.axes.push_back(layout::in_shares({extent, 1}));
+    grid.axes[cut] = layout::in_shares({grid.axes[cut].extent, ranks});
+    return grid;
+  };
+  const layout::ArrayGrid here = cut_along(0, n0, n1, n2);
+  return {{{1, 0, 2}, {1, 0, 2}, here, cut_along(0, n1, n0, n2)},
+          {{0, 1, 2}, {0, 1, 2}, here, cut_along(2, n0, n1, n2)},
+          {{2, 0, 1}, {1, 2, 0}, here, cut_along(0, n2, n0, n1)}};
+}
+
 }  // namespace tessera::dist::transpose

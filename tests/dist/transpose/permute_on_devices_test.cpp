@@ -48,26 +48,10 @@ TEST(DevicePermutePlan, PermutesAnyAxesBetweenAnyGrids) {
   }
 }
 
-/// By the transport that the library chooses, without allocation: slabs, then pencils, then a
-/// rotation of the axes, there and back.
+/// By the transport that the library chooses, there and back, without allocation.
 TEST(DevicePermutePlan, TransposesSlabsAndPencilsWithoutAllocation) {
   const Communicator comm = mpi::transports_here().front().comm();
-  const index_t n0 = 21, n1 = 17, n2 = 30, ranks = comm.size();
-  const auto slabs = [&](index_t i, index_t j, index_t k, std::size_t cut) {
-    ArrayGrid grid;
-    for (const index_t extent : {i, j, k}) grid.axes.push_back(layout::in_shares({extent, 1}));
-    grid.axes[cut] = layout::in_shares({grid.axes[cut].extent, ranks});
-    return grid;
-  };
-  const std::vector<int> swap{1, 0, 2}, keep{0, 1, 2}, turn{2, 0, 1}, turn_back{1, 2, 0};
-  const struct {
-    const std::vector<int>&axes, &back;
-    ArrayGrid there;
-  } cases[] = {{swap, swap, slabs(n1, n0, n2, 0)},
-               {keep, keep, slabs(n0, n1, n2, 2)},
-               {turn, turn_back, slabs(n2, n0, n1, 0)}};
-  for (const auto& [axes, back, there] : cases) {
-    const ArrayGrid here = slabs(n0, n1, n2, 0);
+  for (const auto& [axes, back, here, there] : slabs_and_pencils(comm.size())) {
     PermutePlan go(comm, {here, axes, there}, 1, Space::device),
         come(comm, {there, back, here}, 1, Space::device);
     EXPECT_THROW(go.wait(), Error);
