@@ -19,6 +19,7 @@
 #include "io/output_file.hpp"
 #include "io/partials.hpp"
 #include "io/pieces.hpp"
+#include "io/raw_file.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/heartbeat.hpp"
@@ -278,6 +279,7 @@ std::uint64_t OutputFile::write_chunks(Dataset& dataset, std::optional<Handle>& 
         h5_check_rc(H5Dwrite_chunk(to, H5P_DEFAULT, stored.mask, corner.data(), stored.bytes.size(),
                                    stored.bytes.data()),
                     ExitCode::io, fmt::format("'{}' cannot be written", file_));
+        RawFile(partial_, RawFile::Mode::read).pace(static_cast<index_t>(stored.bytes.size()));
       } catch (const Error& failure) {
         error = failure;
       }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -23,6 +24,7 @@
 #include "base/progress.hpp"
 #include "base/text.hpp"
 #include "io/partials.hpp"
+#include "machine/control_group.hpp"
 #include "mpi/runtime.hpp"
 
 namespace tessera::inline v1::io {
@@ -78,6 +80,7 @@ void warn_not_synced(const std::string& directory, int error) {
 constexpr std::size_t call_bytes = std::size_t{1}
                                    << 30;  // Linux transfers less than 2 GiB per call
 constexpr index_t hint_bytes = index_t{1} << 20;
+constexpr index_t paced_bytes = index_t{1} << 20;  // written between two calls of pace()
 
 }  // namespace
 
@@ -93,7 +96,7 @@ RawFile::~RawFile() { close(descriptor_); }
 void RawFile::write_at(index_t offset, std::span<const std::byte> data) const {
   while (!data.empty()) {
     const auto written =
-        pwrite(descriptor_, data.data(), std::min(data.size(), call_bytes), offset);
+        pwrite(descriptor_, data.data(), std::min(data.size(), std::size_t{paced_bytes}), offset);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       fail(written < 0 ? errno : EIO,
@@ -102,6 +105,7 @@ void RawFile::write_at(index_t offset, std::span<const std::byte> data) const {
     offset += written;
     work_done().bytes_written += written;
     data = data.subspan(static_cast<std::size_t>(written));
+    pace(written);
   }
 }
 
@@ -136,6 +140,20 @@ void RawFile::will_sync(index_t offset, index_t bytes) const {
   sync_file_range(descriptor_, offset, bytes, SYNC_FILE_RANGE_WRITE);
 #else
   static_cast<void>(offset), static_cast<void>(bytes);
+#endif
+}
+
+void RawFile::pace(index_t bytes) const {
+#ifdef SYNC_FILE_RANGE_WRITE
+  constexpr index_t most = index_t{16} << 20;
+  static std::atomic<index_t> until_look = paced_bytes;  // bytes of all threads and files
+  if ((until_look -= bytes) > 0) return;
+  const machine::GroupMemory group = machine::control_group_memory();
+  until_look = std::clamp(group.left / 64, paced_bytes, most);
+  if (group.unwritten > group.left / 4)
+    sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
+#else
+  static_cast<void>(bytes);
 #endif
 }
 

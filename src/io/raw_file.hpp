@@ -18,14 +18,21 @@ class RawFile {
   RawFile(const RawFile&) = delete;
   RawFile& operator=(const RawFile&) = delete;
 
-  void write_at(index_t offset,
-                std::span<const std::byte> data) const;  ///< all of it, or Error (73 if full)
+  /// Writes all of it; throws Error (cannot_create if the device is full). Waits for the device if
+  /// little of the memory that control groups leave is for the page cache (pace).
+  void write_at(index_t offset, std::span<const std::byte> data) const;
   void read_at(index_t offset, std::span<std::byte> data) const;  ///< all of it, or Error(io)
   void will_read(index_t offset, index_t bytes) const;            ///< prefetches: a hint
   /// Reserves space by posix_fallocate, if the file system supports it. Throws Error(cannot_create,
   /// io).
   void reserve(index_t offset, index_t bytes) const;
   void will_sync(index_t offset, index_t bytes) const;  ///< starts writing back: a hint
+  /// Bounds the pages of files that are not on the device yet, which the kernel cannot drop: if
+  /// they are more than a quarter of what the control group leaves, it waits for those of this file
+  /// that are being written, and starts writing the others. Groups of version 1 do not make the
+  /// writer wait: the kernel kills a process when such pages fill its group. To be called after
+  /// `bytes` were written.
+  void pace(index_t bytes) const;
   /// Syncs to the device; returns false if the file system does not support it. Throws Error.
   [[nodiscard]] bool sync() const;
   [[nodiscard]] int descriptor() const { return descriptor_; }

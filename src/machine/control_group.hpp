@@ -7,11 +7,18 @@
 
 namespace tessera::inline v1::machine {
 
-/// Returns the available bytes: the minimum over the process's own group and its visible ancestors,
-/// because a parent's limit applies to its children (batch systems set it there). Unmapped page
-/// cache and reclaimable slabs count as free: the kernel drops them first. Returns the largest
-/// index_t if there is no limit. `root` is the prefix of /proc and /sys.
-[[nodiscard]] index_t control_group_allowance(const std::string& root = "");
+/// Bytes of the group that leaves the fewest; without a limit the largest index_t and 0.
+struct GroupMemory {
+  /// Available bytes. Unmapped page cache and reclaimable slabs are: the kernel drops them first.
+  index_t left;
+  /// Of the page cache, the pages that are not yet on the device, which the kernel cannot drop.
+  index_t unwritten;
+};
+
+/// Returns the minimum over the process's own group and its visible ancestors, because a parent's
+/// limit applies to its children (batch systems set it there). `root` is the prefix of /proc and
+/// /sys.
+[[nodiscard]] GroupMemory control_group_memory(const std::string& root = "");
 
 /// Returns the path in a line ID:CONTROLLERS:PATH of /proc/self/cgroup; the path may contain
 /// colons.

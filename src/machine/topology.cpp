@@ -160,7 +160,7 @@ Caches caches() {
 }
 
 index_t available_memory() {
-  index_t least = control_group_allowance();
+  index_t least = control_group_memory().left;
   if (const index_t free = kilobytes_line("/proc/meminfo", "MemAvailable"); free >= 0)
     least = std::min(least, free);
   rlimit limit{};

@@ -102,13 +102,15 @@ class Signals(Fault):
     def test_on_several_ranks_nothing_is_left(self):
         """If the launcher allows enough time, by default a second between SIGTERM and SIGKILL."""
         patient = {"OMPI_MCA_odls_base_sigkill_timeout": "4"}
+        # MPICH's mpiexec, once it has had a signal, may end with 0
+        wrong = (None,) if tessera.mpi_family() == "MPICH" else (0, None)
         for number in (signal.SIGINT, signal.SIGTERM):
             job = self.start("matmul", "--n", 256, "--repetitions", 1000000, "--out", "c.h5:/C",
                              ranks=2, environment=patient)
             self.wait_for_partial(job)
             os.kill(job.process.pid, number)
             result = job.wait()
-            self.assertNotIn(result.code, (0, None), str(result))
+            self.assertNotIn(result.code, wrong, str(result))
             self.assert_gone(job, str(result))
             self.assertEqual(sorted(os.listdir(self.folder)), self.there, str(result))
 

@@ -13,18 +13,20 @@ namespace {
 
 constexpr index_t no_limit = std::numeric_limits<index_t>::max();
 
-/// Returns the available memory on a machine with these files only.
-index_t allowance(const std::map<std::string, std::string>& files) {
+/// Returns the memory of the group on a machine with these files only.
+GroupMemory memory(const std::map<std::string, std::string>& files) {
   const auto root =
       std::filesystem::path(testing::TempDir()) / ("control_group_" + std::to_string(getpid()));
   for (const auto& [path, text] : files) {
     std::filesystem::create_directories((root / path).parent_path());
     std::ofstream(root / path) << text << '\n';
   }
-  const index_t left = control_group_allowance(root.string());
+  const GroupMemory found = control_group_memory(root.string());
   std::filesystem::remove_all(root);
-  return left;
+  return found;
 }
+
+index_t allowance(const std::map<std::string, std::string>& files) { return memory(files).left; }
 
 TEST(ControlGroup, LeavesWhatItsLimitAndItsParentsDo) {
   const std::string group = "proc/self/cgroup", at = "sys/fs/cgroup/";
@@ -90,6 +92,29 @@ TEST(ControlGroup, HoldsForTheTightestOfNestedGroups) {
                        {second + "outer/inner/memory.max", "max"},
                        {second + "outer/inner/memory.current", "500"}}),
             350);
+}
+
+TEST(ControlGroup, CountsThePagesThatAreNotOnTheDevice) {
+  const std::string first = "sys/fs/cgroup/memory/a/", second = "sys/fs/cgroup/";
+  EXPECT_EQ(memory({}).unwritten, 0);
+  const GroupMemory old =
+      memory({{"proc/self/cgroup", "4:memory:/a"},
+              {first + "memory.limit_in_bytes", "1000"},
+              {first + "memory.usage_in_bytes", "900"},
+              {first + "memory.stat",
+               "dirty 1\ntotal_active_file 200\ntotal_dirty 30\ntotal_writeback 5"}});
+  EXPECT_EQ(old.left, 300);
+  EXPECT_EQ(old.unwritten, 35);
+  const GroupMemory tightest =
+      memory({{"proc/self/cgroup", "0::/outer/inner"},
+              {second + "outer/memory.max", "1000"},
+              {second + "outer/memory.current", "900"},
+              {second + "outer/memory.stat", "active_file 200\nfile_dirty 7\nfile_writeback 80"},
+              {second + "outer/inner/memory.max", "900"},
+              {second + "outer/inner/memory.current", "100"},
+              {second + "outer/inner/memory.stat", "file_dirty 1\nfile_writeback 1"}});
+  EXPECT_EQ(tightest.left, 300);
+  EXPECT_EQ(tightest.unwritten, 87);
 }
 
 TEST(ControlGroup, IsFoundInEitherVersionHoweverItIsCalled) {
