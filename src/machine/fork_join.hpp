@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -292,6 +293,27 @@ void parallel_parts(int threads, const Body& body) {
     parallel_for(0, parts, 1,
                  [&](index_t begin, index_t) { body(static_cast<int>(begin), parts); });
   });
+}
+
+/// Calls body(begin, end) for consecutive, nearly equal parts of [0, count), one per thread: the
+/// system places new memory near the thread that writes it first.
+template <class Body>
+void parallel_ranges(int threads, index_t count, const Body& body) {
+  parallel_parts(threads, [&](int part, int parts) {
+    const index_t least = count / parts, longer = count % parts;
+    const index_t begin = least * part + std::min<index_t>(part, longer);
+    const index_t end = begin + least + (part < longer ? 1 : 0);
+    if (begin < end) body(begin, end);
+  });
+}
+
+/// Fills an array by the threads; a small one by the caller.
+template <class T>
+void parallel_fill(int threads, std::span<T> to, const T& value) {
+  constexpr std::size_t small_bytes = std::size_t{1} << 20;
+  parallel_ranges(
+      to.size_bytes() < small_bytes ? 1 : threads, static_cast<index_t>(to.size()),
+      [&](index_t begin, index_t end) { std::fill(to.begin() + begin, to.begin() + end, value); });
 }
 
 }  // namespace tessera::inline v1::machine

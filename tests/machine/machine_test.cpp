@@ -195,6 +195,19 @@ void expect_parts_once(int threads, int want) {
   EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), want);
 }
 
+TEST(ForkJoin, FillsArraysOfAnySizeByAnyThreads) {
+  for (const int threads : {1, 2, 7}) {
+    for (const std::size_t count : {0U, 1U, 6U, 1000U, 300'001U}) {
+      std::vector<double> with_sentinels(count + 2, 1.0);
+      parallel_fill(threads, std::span(with_sentinels).subspan(1, count), 2.0);
+      EXPECT_EQ(with_sentinels.front(), 1.0);
+      EXPECT_EQ(with_sentinels.back(), 1.0);
+      EXPECT_EQ(std::count(with_sentinels.begin(), with_sentinels.end(), 2.0),
+                static_cast<std::ptrdiff_t>(count));
+    }
+  }
+}
+
 TEST(ForkJoin, RunsEveryPartOnce) {
   expect_parts_once(1, 1);
   expect_parts_once(3, 3);

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "dist/stencil/plan.hpp"
+#include "machine/fork_join.hpp"
 
 namespace tessera::inline v1::dist::stencil {
 namespace {
@@ -23,18 +24,24 @@ Box3 with_ghosts(Index3 extent, const Ghosts& ghosts) {
 }
 
 /// Sets the ghost layers to zero: vector kernels load whole lines, including ghosts that are never
-/// filled, which must not trap.
+/// filled, which must not trap. By all threads: in rows that are shorter than a (huge) page the
+/// first write to each page of new memory is to a ghost.
 template <class T>
 void clear_ghosts(const GridView<T>& u, const Ghosts& ghosts) {
+  constexpr index_t small = index_t{1} << 16;  // points
   const Box3 all = with_ghosts(u.extent, ghosts);
-  for (index_t z = all.low[0]; z < all.high[0]; ++z) {
-    for (index_t y = all.low[1]; y < all.high[1]; ++y) {
-      T* row = u.row(z, y);
-      const bool inside = z >= 0 && z < u.extent[0] && y >= 0 && y < u.extent[1];
-      std::fill(row + all.low[2], row + (inside ? 0 : all.high[2]), T{});
-      if (inside) std::fill(row + u.extent[2], row + all.high[2], T{});
-    }
-  }
+  const index_t rows_of_plane = all.high[1] - all.low[1];
+  machine::parallel_ranges(
+      u.extent.volume() < small ? 1 : machine::default_threads(),
+      (all.high[0] - all.low[0]) * rows_of_plane, [&](index_t begin, index_t end) {
+        for (index_t i = begin; i < end; ++i) {
+          const index_t z = all.low[0] + i / rows_of_plane, y = all.low[1] + i % rows_of_plane;
+          T* row = u.row(z, y);
+          const bool inside = z >= 0 && z < u.extent[0] && y >= 0 && y < u.extent[1];
+          std::fill(row + all.low[2], row + (inside ? 0 : all.high[2]), T{});
+          if (inside) std::fill(row + u.extent[2], row + all.high[2], T{});
+        }
+      });
 }
 
 }  // namespace

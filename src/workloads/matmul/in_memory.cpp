@@ -267,8 +267,8 @@ Computed<T> compute(const Point& point, index_t which) {
   const Loading<T> loading_a(comm, source(operands.a, !problem.a_chunk.empty(), 1), a, once),
       loading_b(comm, source(operands.b, !problem.b_chunk.empty(), 2), b, once);
   if (q.reads_c) Loading<T>(comm, source(operands.c, true, 3), old_c, once).all();
-  std::fill_n(
-      c.view().data, c.box().area(),
+  machine::parallel_fill(
+      threads, std::span(c.view().data, static_cast<std::size_t>(c.box().area())),
       T(std::numeric_limits<Real<T>>::quiet_NaN()));  // exposes elements that are not written
   if (q.reads_c) mpi::copy_block<T>(old_c.view(), c.view());
   const dist::matmul::Product<T> product{factor<T>(problem.alpha), a, q.op_a, b, q.op_b,

@@ -12,6 +12,7 @@
 #include "dist/transpose/checksum.hpp"
 #include "dist/transpose/on_devices.hpp"
 #include "kernels/transpose/permute.hpp"
+#include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::inline v1::workloads::transpose {
@@ -24,7 +25,7 @@ using dist::transpose::Op;
 using dist::transpose::slab_checksum;
 using tessera::transpose::Indices;
 
-constexpr int poison = 0xa5;  // exposes elements that are not written
+constexpr std::byte poison{0xa5};  // exposes elements that are not written
 
 std::vector<io::Cell> columns_of(const Problem& problem) {
   const bool conjugates = problem.shape.scale.conjugate == tessera::transpose::Conjugate::yes;
@@ -75,8 +76,8 @@ Matrices make_matrices(const Point& point, mpi::Phases& phases) {
     if (!shared) all.b = DistributedRecords(comm, home, q.element_bytes);
     if (q.scale.beta != 0)
       all.old_b = load_matrix(point, {point.inputs.c.get(), 2}, extents[0], extents[1], phases);
-    const auto bytes = bytes_of(all.b);
-    if (!bytes.empty()) std::memset(all.b.view().data, poison, bytes.size());
+    machine::parallel_fill(point.problem.method.tuning.threads,
+                           std::span(all.b.view().data, bytes_of(all.b).size()), poison);
   });
   return all;
 }
@@ -218,7 +219,7 @@ bool run_axes(const Point& point) {
     from = machine::Buffer<std::byte>(part.elements * bytes);
     to = machine::Buffer<std::byte>(part.elements * bytes);
     load(problem, {inputs.in.get(), 1}, problem.extents, part.from, from.data());
-    if (to.size() > 0) std::memset(to.data(), poison, static_cast<std::size_t>(to.size()));
+    machine::parallel_fill(problem.method.tuning.threads, to.span(), poison);
   });
   run::Measured measured = run::measure(
       comm, values, [] {},
