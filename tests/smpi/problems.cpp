@@ -36,14 +36,13 @@ Run prepare_matmul(const Communicator& comm, const Network& network, MatmulCase 
     mpi::Phases phases;
     [[nodiscard]] Product<double> product() { return {1.0, a, Op::none, b, Op::none, 0.0, c}; }
   };
-  const auto matrix = [&](index_t rows, index_t cols) {
-    return dist::DistributedMatrix<double>(comm, layout::row_blocks(rows, cols, comm.size()));
-  };
-  auto state = std::make_shared<State>(State{matrix(x.m, x.k),
-                                             matrix(x.k, x.n),
-                                             matrix(x.m, x.n),
-                                             {.algorithm = x.algorithm, .panel = 64},
-                                             {}});
+  const ForecastRequest request{.m = x.m, .n = x.n, .k = x.k, .ranks = comm.size(), .inside = true};
+  Method method{.algorithm = x.algorithm, .panel = 64};
+  const auto planned = std::make_shared<const ProductPlan>(plan_product(request, method));
+  if (!planned->plans.empty())
+    method.plans = std::make_shared<const std::vector<Plan>>(planned->plans);
+  auto state = std::make_shared<State>(State{
+      {comm, planned->homes.a}, {comm, planned->homes.b}, {comm, planned->homes.c}, method, {}});
   if (x.algorithm == Algorithm::summa) {  // the communicators that the first product creates and
                                           // later ones reuse
     const layout::ProcessGrid grid = layout::nearest_square(comm.size(), x.m, x.n);
@@ -57,15 +56,15 @@ Run prepare_matmul(const Communicator& comm, const Network& network, MatmulCase 
     std::uint64_t digest = 0;
     const auto c = state->c.view();
     for (index_t i = 0; i < c.rows; ++i) {
-      for (index_t j = 0; j < x.n; ++j)
+      for (index_t j = 0; j < c.cols; ++j)
         digest += hash_at(std::bit_cast<std::uint64_t>(c(i, j)),
-                          static_cast<std::uint64_t>((state->c.box().rows.begin + i) * x.n + j));
+                          static_cast<std::uint64_t>((state->c.box().rows.begin + i) * x.n +
+                                                     state->c.box().cols.begin + j));
     }
     return Outcome{freivalds.ratio() <= freivalds.tolerance, comm.sum(digest)};
   };
-  const ForecastRequest request{.m = x.m, .n = x.n, .k = x.k, .ranks = comm.size()};
   return {[=] { multiply(comm, state->product(), state->method, state->phases); }, check,
-          [=] { return exchange_time(request, state->method, network).all(); }};
+          [=] { return exchange_time(request, state->method, network, *planned).all(); }};
 }
 
 Run prepare_transpose(const Communicator& comm, const Network& network,
