@@ -9,6 +9,11 @@
 #include "base/half.hpp"
 #include "base/view.hpp"
 
+/// Defined where C++ has _Float16: GCC 12 has it on x86 only, and its macro of the type everywhere.
+#if defined(__FLT16_MANT_DIG__) && (defined(__x86_64__) || defined(__clang__) || __GNUC__ > 12)
+#define TESSERA_HAS_FLOAT16 1
+#endif
+
 struct __half;  // of CUDA
 struct __nv_bfloat16;
 
@@ -31,7 +36,7 @@ struct OwnOf<__nv_bfloat16> {
   using type = BFloat16;
 };
 #if !defined(__CUDACC__)
-#if defined(__FLT16_MANT_DIG__)
+#if defined(TESSERA_HAS_FLOAT16)
 template <>
 struct OwnOf<_Float16> {  // std::float16_t is a name of it
   using type = Half;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/foreign.hpp"
 #include "dist/matmul/homes.hpp"
 #include "dist/matmul/laid_out.hpp"
 #include "dist/matmul/multiply.hpp"
@@ -140,7 +141,7 @@ TYPED_TEST(Halves, LaidOutProductsHaveTheBitsOfOneRank) {
   same_bits(everywhere(comm, in_float), alone<float, S>(x), "laid out in f32");
 }
 
-#if defined(__FLT16_MANT_DIG__)
+#ifdef TESSERA_HAS_FLOAT16
 TEST(Half, DistributedProductsTakeTheCompilersType) {
   using F = _Float16;
   const auto comm = mpi::Communicator::world();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "allocations.hpp"
+#include "base/foreign.hpp"
 #include "base/half.hpp"
 #include "machine/device.hpp"
 #include "mpi/agreement.hpp"
@@ -249,7 +250,7 @@ TEST(HaloExchange, FillsAllLayersOfRandomShapes) {
   exchange_at_random<long long>(8, 60);
   exchange_at_random<short>(9, 60);
   exchange_at_random<OtherHalf>(10, 60);
-#ifdef __FLT16_MANT_DIG__
+#ifdef TESSERA_HAS_FLOAT16
   exchange_at_random<_Float16>(11, 60);
 #endif
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/foreign.hpp"
 #include "base/random.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "kernels/matmul/variants.hpp"
@@ -215,7 +216,7 @@ TEST(Half, OtherKernelsRefuseProductsOfHalves) {
   EXPECT_GE(refused, 7);
 }
 
-#if defined(__FLT16_MANT_DIG__)
+#ifdef TESSERA_HAS_FLOAT16
 /// The compiler's own half is taken as it is.
 TEST(Half, ProductsTakeTheCompilersType) {
   const _Float16 a[] = {1, 2, 3, 4}, b[] = {0.5, -1, 0.25, 8};
