@@ -52,6 +52,23 @@ checked[exchange]='*BringEveryPiece*:*OverlaysAnyTwoLayouts*:*HasTheBitsOfTheHos
 checked[exchange]+=':*RepeatPackedMessages*:DeviceRelayouts/3.*:DeviceRelayouts/7.*:DevicePermute*'
 checked[exchange]+=':*SeveralFieldsInOne*:*BringsBackParts*:*DividesManyKeys*:*LayersOnADevice*'
 under_mpirun() { mpirun -n "$@"; }
+shared_gpus() { # two ranks a GPU
+  OMP_NUM_THREADS=4 under_mpirun $((2 * devices)) build/gpu/tests/exchange_gpu --quick
+}
+# Calls a function, and again while CUDA's multi-process service runs, where the node has it.
+under_mps() {
+  local status=0
+  "$1"
+  if ! command -v nvidia-cuda-mps-control >/dev/null; then return; fi
+  echo "== the same with CUDA's multi-process service"
+  CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d)
+  export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY=$CUDA_MPS_PIPE_DIRECTORY
+  nvidia-cuda-mps-control -d
+  "$1" || status=$?
+  echo quit | nvidia-cuda-mps-control
+  unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+  return $status
+}
 # Perhaps a package of Python's has NCCL.
 if [ -z "${TESSERA_NCCL:-}" ] && ! ldconfig -p | grep -q 'libnccl\.so\.2'; then
   found=$(find / -xdev -name libnccl.so.2 -print -quit 2>/dev/null || true)
@@ -221,7 +238,7 @@ for workload in "${workloads[@]}"; do
     for ranks in $(seq 2 "$devices"); do
       OMP_NUM_THREADS=8 under_mpirun "$ranks" build/gpu/tests/exchange_gpu "${quick[@]}"
     done
-    OMP_NUM_THREADS=4 under_mpirun $((2 * devices)) build/gpu/tests/exchange_gpu --quick
+    under_mps shared_gpus
     continue
   fi
   "build/gpu/tests/${workload}_gpu" "${quick[@]}"

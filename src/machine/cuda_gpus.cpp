@@ -8,6 +8,8 @@
 namespace tessera::inline v1::machine::cuda {
 namespace {
 
+constexpr auto mps_enabled = static_cast<cudaDeviceAttr>(133);  // CUDA 12.3 gave it a name
+
 /// Formats a version: 13020 is "13.2".
 std::string version_text(int version) {
   if (version == 0) return {};
@@ -49,6 +51,7 @@ Gpu describe(int device, const cudaDeviceProp& properties) {
   gpu.concurrent_kernels = attribute(cudaDevAttrConcurrentKernels) != 0;
   gpu.unified_addressing = attribute(cudaDevAttrUnifiedAddressing) != 0;
   gpu.ecc = attribute(cudaDevAttrEccEnabled) != 0;
+  gpu.mps = attribute(mps_enabled) != 0;
   return gpu;
 }
 

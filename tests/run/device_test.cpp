@@ -50,6 +50,18 @@ TEST(Device, AutoTakesTheGpuWithRoomAndSaysSo) {
   EXPECT_NE(choice.note.find("cuda_best"), std::string::npos);
 }
 
+TEST(Device, RanksThatShareAGpuWithoutTheMultiProcessServiceAreTold) {
+  const auto note = [](index_t sharing, bool mps) {
+    machine::Gpus gpus = with_gpu();
+    gpus.devices.front().mps = mps;
+    return choose_device(request("auto", gib, sharing), gpus, 70 * gib, true).note;
+  };
+  EXPECT_NE(note(2, false).find("2 ranks share a GPU"), std::string::npos) << note(2, false);
+  EXPECT_NE(note(2, false).find("nvidia-cuda-mps-control -d"), std::string::npos);
+  for (const std::string& quiet : {note(2, true), note(1, false)})
+    EXPECT_EQ(quiet.find("share"), std::string::npos) << quiet;
+}
+
 TEST(Device, AutoTakesTheCpuWhereTheProblemHasNoRoomAndSaysHowMuchIsMissing) {
   const DeviceChoice choice = choose_device(request("auto", 10 * gib), with_gpu(), 10 * gib, true);
   EXPECT_EQ(choice.space, Space::host);
