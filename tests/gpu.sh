@@ -61,11 +61,12 @@ under_mps() {
   "$1"
   if ! command -v nvidia-cuda-mps-control >/dev/null; then return; fi
   echo "== the same with CUDA's multi-process service"
-  CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d)
+  CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d) # of this script alone: the node's own service stays
   export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY=$CUDA_MPS_PIPE_DIRECTORY
   nvidia-cuda-mps-control -d
   "$1" || status=$?
   echo quit | nvidia-cuda-mps-control
+  rm -rf "$CUDA_MPS_PIPE_DIRECTORY"
   unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
   return $status
 }

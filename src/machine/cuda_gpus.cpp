@@ -8,7 +8,8 @@
 namespace tessera::inline v1::machine::cuda {
 namespace {
 
-constexpr auto mps_enabled = static_cast<cudaDeviceAttr>(133);  // CUDA 12.3 gave it a name
+// cudaDevAttrMpsEnabled, for which older toolkits have no name.
+constexpr auto mps_enabled = static_cast<cudaDeviceAttr>(133);
 
 /// Formats a version: 13020 is "13.2".
 std::string version_text(int version) {
@@ -51,7 +52,9 @@ Gpu describe(int device, const cudaDeviceProp& properties) {
   gpu.concurrent_kernels = attribute(cudaDevAttrConcurrentKernels) != 0;
   gpu.unified_addressing = attribute(cudaDevAttrUnifiedAddressing) != 0;
   gpu.ecc = attribute(cudaDevAttrEccEnabled) != 0;
-  gpu.mps = attribute(mps_enabled) != 0;
+  int serves = 0;  // unknown to older drivers, which may have the service all the same
+  gpu.takes_turns =
+      cudaDeviceGetAttribute(&serves, mps_enabled, device) == cudaSuccess && serves == 0;
   return gpu;
 }
 

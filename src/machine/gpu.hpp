@@ -33,7 +33,8 @@ struct Gpu {
   index_t constant_bytes = 0;
   int copy_engines = 0;  ///< that transfer while kernels run
   bool concurrent_kernels = false, unified_addressing = false, ecc = false;
-  bool mps = false;  ///< processes that share it compute at once (CUDA's multi-process service)
+  bool takes_turns = false;  ///< among processes, as the driver reports: without CUDA's
+                             ///< multi-process service
 
   /// Returns the peak bandwidth of device memory in bytes per second: two transfers per clock.
   [[nodiscard]] double bus_bandwidth() const { return 2 * memory_clock_hz * bus_bits / 8; }

@@ -81,7 +81,7 @@ DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gp
   }
   std::string note =
       fmt::format("device: gpu ({}, kernel {}; --device cpu for the CPU)", name, request.kernel);
-  if (request.sharing > 1 && !gpus.devices.front().mps)
+  if (request.sharing > 1 && gpus.devices.front().takes_turns)
     note += fmt::format(
         ". {} ranks share a GPU, which computes for one at a time: start CUDA's multi-process "
         "service first (nvidia-cuda-mps-control -d), or one rank per GPU",
@@ -232,11 +232,9 @@ std::vector<Reported> device_query(const machine::Gpu& gpu) {
                                    human_bytes(gpu.memory_bytes), gpu.bus_bits,
                                    gpu.memory_clock_hz / 1e9, gpu.ecc ? "on" : "off",
                                    human_bytes(gpu.l2_bytes), human_bytes(gpu.constant_bytes))},
-          {"abilities",
-           fmt::format("{}; concurrent kernels: {}; unified addressing: {}; multi-process service: "
-                       "{}",
-                       counted(gpu.copy_engines, "copy engine"), able(gpu.concurrent_kernels),
-                       able(gpu.unified_addressing), able(gpu.mps))}};
+          {"abilities", fmt::format("{}; concurrent kernels: {}; unified addressing: {}",
+                                    counted(gpu.copy_engines, "copy engine"),
+                                    able(gpu.concurrent_kernels), able(gpu.unified_addressing))}};
 }
 
 }  // namespace tessera::inline v1::run

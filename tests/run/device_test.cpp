@@ -51,14 +51,14 @@ TEST(Device, AutoTakesTheGpuWithRoomAndSaysSo) {
 }
 
 TEST(Device, RanksThatShareAGpuWithoutTheMultiProcessServiceAreTold) {
-  const auto note = [](index_t sharing, bool mps) {
+  const auto note = [](index_t sharing, bool takes_turns) {
     machine::Gpus gpus = with_gpu();
-    gpus.devices.front().mps = mps;
+    gpus.devices.front().takes_turns = takes_turns;
     return choose_device(request("auto", gib, sharing), gpus, 70 * gib, true).note;
   };
-  EXPECT_NE(note(2, false).find("2 ranks share a GPU"), std::string::npos) << note(2, false);
-  EXPECT_NE(note(2, false).find("nvidia-cuda-mps-control -d"), std::string::npos);
-  for (const std::string& quiet : {note(2, true), note(1, false)})
+  EXPECT_NE(note(2, true).find("2 ranks share a GPU"), std::string::npos) << note(2, true);
+  EXPECT_NE(note(2, true).find("nvidia-cuda-mps-control -d"), std::string::npos);
+  for (const std::string& quiet : {note(2, false), note(1, true)})
     EXPECT_EQ(quiet.find("share"), std::string::npos) << quiet;
 }
 
