@@ -142,9 +142,11 @@ inline void call_for_tasks() {
 
 }  // namespace detail
 
-/// Runs left() and right(), possibly in parallel; returns when both are done. The side run by this
-/// thread is a task, too, so that a taskwait inside it waits for its own forks only, not for left
-/// sides of enclosing forks.
+/// Runs left() and right(), possibly in parallel; returns when both are done. This thread runs
+/// left(), and another one may take right(): let left() be the longer one if they differ, because a
+/// thread that waits for right() can run its own tasks only. The side run by this thread is a task,
+/// too, so that a taskwait inside it waits for its own forks only, not for those of enclosing
+/// forks.
 template <class Left, class Right>
 void fork_join(Left&& left, Right&& right) {
   if (Recorder* const listener = recorder(); listener != nullptr) [[unlikely]] {
@@ -159,9 +161,9 @@ void fork_join(Left&& left, Right&& right) {
   detail::call_for_tasks();
   Carried carried;
 #pragma omp task default(shared)
-  carried.from(left);
-#pragma omp task if (false) default(shared)
   carried.from(right);
+#pragma omp task if (false) default(shared)
+  carried.from(left);
 #pragma omp taskwait
   carried.rethrow();
 }
