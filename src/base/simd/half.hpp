@@ -33,9 +33,13 @@ TESSERA_INLINE Vector<float> widen(HalfBits halves) {
 #elif defined(__F16C__)
     return _mm256_cvtph_ps(reinterpret_cast<__m128i>(halves));
 #else
-    Vector<float> v;
-    for (int i = 0; i < lanes_of<HalfBits>; ++i) v[i] = half_value(halves[i]);
-    return v;
+    // as half_value
+    const auto bits = __builtin_convertvector(halves, Vector<int>);
+    const auto size = bits & 0x7fff;
+    const auto tiny = __builtin_convertvector(size, Vector<float>) * 0x1p-24F;
+    const auto finite = size < 0x400 ? bits_as<int>(tiny) : (size << 13) + 0x38000000;
+    const auto word = size < 0x7c00 ? finite : 0x7f800000 | (size & 0x3ff) << 13;
+    return bits_as<float>(word | (bits & 0x8000) << 16);
 #endif
   }
 }
@@ -75,9 +79,15 @@ TESSERA_INLINE HalfBits narrow(Vector<float> v) {
 #elif defined(__F16C__)
     return reinterpret_cast<HalfBits>(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 #else
-    HalfBits halves;
-    for (int i = 0; i < lanes_of<HalfBits>; ++i) halves[i] = half_bits(v[i]);
-    return halves;
+    // as half_bits
+    const auto word = bits_as<int>(v);
+    const auto size = word & 0x7fffffff;
+    const auto tiny = bits_as<int>(bits_as<float>(size) + 0.5F) - 0x3f000000;
+    const auto normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
+    const auto finite = size < 0x38800000 ? tiny : normal;
+    const auto large = size > 0x7f800000 ? 0x7e00 | (size >> 13 & 0x3ff) : 0x7c00;
+    const auto half = size < 0x477ff000 ? finite : large;
+    return __builtin_convertvector(half | (word >> 16 & 0x8000), HalfBits);
 #endif
   }
 }

@@ -337,12 +337,13 @@ constexpr int rows_of_few = 4, rows_of_many = 6;
 constexpr index_t few_steps = 96;  // steps of four lines each: 24 KiB
 
 /// of[R - 1][V - 1]: edges use the kernel of their size. Four vectors only where both operands are
-/// unpacked.
+/// unpacked, and further prefetches only at the full heights.
 template <class T, Form form, int R, int V>
 constexpr Micro<T> pick() {
-  constexpr bool wide =
-      !is_packed_b(form) && Simd<T>::registers == 32 && V == 4 && R <= rows_of_many;
-  if constexpr (R <= Shape<T>::mr && (V <= Shape<T>::vectors || wide))
+  constexpr bool wide = Simd<T>::registers == 32 && V == 4 && !is_packed_b(form),
+                 full = wide ? R == rows_of_few || R == rows_of_many : R == Shape<T>::mr;
+  if constexpr (R <= (wide ? rows_of_many : Shape<T>::mr) && (V <= Shape<T>::vectors || wide) &&
+                (full || !fetches(form)))
     return micro_rows<T, R, V, form>;
   return nullptr;
 }
