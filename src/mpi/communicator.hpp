@@ -87,6 +87,10 @@ class Communicator {
   /// Returns the ranks that share memory with this one (one node). Created on first use and cached.
   /// Collective.
   [[nodiscard]] Communicator node() const;
+  /// Returns, by rank, whether this rank and that one, of the same node, may copy from each other's
+  /// memory by several threads (mpi/node_reads.hpp); the answer is one for all ranks of a node.
+  /// Tried on first use and cached. Collective.
+  [[nodiscard]] const std::vector<bool>& node_readers() const;
   /// The ranks here of the ranks of `part`, by rank there. Local.
   [[nodiscard]] std::vector<index_t> ranks_of(const Communicator& part) const;
 
@@ -165,6 +169,7 @@ class Communicator {
     ~State();
     MPI_Comm handle;
     std::shared_ptr<const Communicator> node;
+    std::vector<bool> node_readers;
     std::map<std::pair<index_t, index_t>, std::shared_ptr<const GridLines>> lines;
   };
 

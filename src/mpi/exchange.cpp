@@ -1,10 +1,11 @@
 #include "mpi/exchange.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <string>
 
 #include "base/error.hpp"
+#include "mpi/node_reads.hpp"
 #include "mpi/tags.hpp"
 
 namespace tessera::inline v1::mpi {
@@ -20,6 +21,122 @@ std::vector<index_t> offsets_of(std::span<const index_t> bytes) {
   for (std::size_t r = 0; r < bytes.size(); ++r) offsets[r + 1] = offsets[r] + bytes[r];
   return offsets;
 }
+
+/// Blocks of this size and more are copied from the memory of the other rank, where that works.
+constexpr index_t long_bytes = index_t{1} << 20;
+
+/// One exchange of checked sizes. Long blocks of ranks of this node are copied by all threads of
+/// the receiver; messages take the others, and those that the system refused to copy.
+class Exchange {
+ public:
+  struct Blocks {
+    std::span<const std::byte> from;
+    std::span<const index_t> out, bytes_to;  ///< offsets in from
+    std::span<std::byte> to;
+    std::span<const index_t> in, bytes_from;
+  };
+  Exchange(const Communicator& comm, const Blocks& blocks)
+      : comm_(comm),
+        blocks_(blocks),
+        ranks_(static_cast<std::size_t>(comm.size())),
+        me_(static_cast<std::size_t>(comm.rank())),
+        readers_(comm.node_readers()),
+        left_to_(blocks.bytes_to.begin(), blocks.bytes_to.end()),
+        left_from_(blocks.bytes_from.begin(), blocks.bytes_from.end()) {
+    left_to_[me_] = left_from_[me_] = 0;
+  }
+
+  void run() {
+    copy_from_node();
+    const index_t piece = bytes_of_round(ranks_),
+                  most = std::max(*std::max_element(left_to_.begin(), left_to_.end()),
+                                  *std::max_element(left_from_.begin(), left_from_.end()));
+    for (index_t done = 0; done < most; done += piece) send_round(done, piece);
+  }
+
+ private:
+  [[nodiscard]] bool is_copied(std::size_t peer, std::span<const index_t> bytes) const {
+    return peer != me_ && bytes[peer] >= long_bytes && readers_[peer];
+  }
+
+  /// Copies this rank's own block and the long ones of its node, which are not left to send then.
+  void copy_from_node() {
+    std::vector<Request> requests;
+    std::vector<std::array<index_t, 2>> places(ranks_), offers(ranks_);  // process, address
+    std::vector<index_t> copied_by(ranks_, 0);
+    const auto bytes = [](auto& x) { return std::as_writable_bytes(std::span(&x, 1)); };
+    for (std::size_t step = 1; step < ranks_; ++step) {
+      const std::size_t peer = (me_ + step) % ranks_;
+      if (!is_copied(peer, blocks_.bytes_to)) continue;
+      const NodeBytes mine = here(blocks_.from.data() + blocks_.out[peer]);
+      offers[peer] = {mine.process, mine.address};
+      requests.push_back(comm_.send(bytes(offers[peer]), static_cast<int>(peer), tag::place));
+      requests.push_back(
+          comm_.receive(bytes(copied_by[peer]), static_cast<int>(peer), tag::copied));
+    }
+    std::vector<std::size_t> peers;
+    for (std::size_t step = 0; step < ranks_; ++step) {
+      const std::size_t peer = (me_ + ranks_ - step) % ranks_;
+      if (is_copied(peer, blocks_.bytes_from)) {
+        comm_.receive(bytes(places[peer]), static_cast<int>(peer), tag::place).wait();
+        peers.push_back(peer);
+      } else if (peer == me_ && blocks_.bytes_to[me_] > 0) {
+        const NodeBytes mine = here(blocks_.from.data() + blocks_.out[me_]);
+        places[me_] = {mine.process, mine.address};
+        peers.push_back(me_);
+      }
+    }
+    std::vector<NodeRead> reads;
+    for (const std::size_t peer : peers)
+      reads.push_back(
+          {.from = {places[peer][0], places[peer][1]},
+           .to = blocks_.to.subspan(static_cast<std::size_t>(blocks_.in[peer]),
+                                    static_cast<std::size_t>(blocks_.bytes_from[peer]))});
+    read_node(reads);
+    std::vector<index_t> copied(ranks_, 0);
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      const std::size_t peer = peers[i];
+      if (peer == me_) continue;
+      copied[peer] = reads[i].failed ? 0 : 1;
+      if (!reads[i].failed) left_from_[peer] = 0;
+      requests.push_back(comm_.send(bytes(copied[peer]), static_cast<int>(peer), tag::copied));
+    }
+    wait_all(requests);
+    for (std::size_t peer = 0; peer < ranks_; ++peer)
+      if (copied_by[peer] != 0) left_to_[peer] = 0;
+  }
+
+  /// Sends and receives bytes [done, done + piece) of the blocks that are left.
+  void send_round(index_t done, index_t piece) const {
+    std::vector<Request> requests;
+    const auto part = [&](std::span<const index_t> offsets, std::span<const index_t> bytes,
+                          std::size_t peer, auto data) {
+      const index_t size = std::clamp<index_t>(bytes[peer] - done, 0, piece);
+      return data.subspan(static_cast<std::size_t>(size > 0 ? offsets[peer] + done : 0),
+                          static_cast<std::size_t>(size));
+    };
+    // Each step pairs every rank with another one, so that no rank is the target of all at once.
+    for (std::size_t step = 1; step < ranks_; ++step) {
+      const std::size_t peer = (me_ + ranks_ - step) % ranks_;
+      const auto block = part(blocks_.in, left_from_, peer, blocks_.to);
+      if (!block.empty())
+        requests.push_back(comm_.receive(block, static_cast<int>(peer), tag::exchange));
+    }
+    for (std::size_t step = 1; step < ranks_; ++step) {
+      const std::size_t peer = (me_ + step) % ranks_;
+      const auto block = part(blocks_.out, left_to_, peer, blocks_.from);
+      if (!block.empty())
+        requests.push_back(comm_.send(block, static_cast<int>(peer), tag::exchange));
+    }
+    wait_all(requests);
+  }
+
+  const Communicator& comm_;
+  Blocks blocks_;
+  std::size_t ranks_, me_;
+  const std::vector<bool>& readers_;
+  std::vector<index_t> left_to_, left_from_;  ///< bytes for messages
+};
 
 }  // namespace
 
@@ -62,36 +179,7 @@ void exchange(const Communicator& comm, std::span<const std::byte> from,
   require_argument(in.back() <= static_cast<index_t>(to.size()), "to",
                    "has " + std::to_string(to.size()) + " bytes: must have the " +
                        std::to_string(in.back()) + " received");
-  if (bytes_to[me] > 0)
-    std::memcpy(to.data() + in[me], from.data() + out[me], static_cast<std::size_t>(bytes_to[me]));
-  const index_t piece = bytes_of_round(ranks);
-  index_t most = 0;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    if (r != me) most = std::max({most, bytes_to[r], bytes_from[r]});
-  }
-  for (index_t done = 0; done < most; done += piece) {
-    std::vector<Request> requests;
-    const auto part = [&](std::span<const index_t> offsets, std::span<const index_t> bytes,
-                          std::size_t peer, auto data) {
-      const index_t size = std::clamp<index_t>(bytes[peer] - done, 0, piece);
-      return data.subspan(static_cast<std::size_t>(size > 0 ? offsets[peer] + done : 0),
-                          static_cast<std::size_t>(size));
-    };
-    // Each step pairs every rank with another one, so that no rank is the target of all at once.
-    for (std::size_t step = 1; step < ranks; ++step) {
-      const std::size_t peer = (me + ranks - step) % ranks;
-      const auto block = part(in, bytes_from, peer, to);
-      if (!block.empty())
-        requests.push_back(comm.receive(block, static_cast<int>(peer), tag::exchange));
-    }
-    for (std::size_t step = 1; step < ranks; ++step) {
-      const std::size_t peer = (me + step) % ranks;
-      const auto block = part(out, bytes_to, peer, from);
-      if (!block.empty())
-        requests.push_back(comm.send(block, static_cast<int>(peer), tag::exchange));
-    }
-    wait_all(requests);
-  }
+  Exchange(comm, {from, out, bytes_to, to, in, bytes_from}).run();
 }
 
 }  // namespace tessera::inline v1::mpi

@@ -14,5 +14,7 @@ inline constexpr int scan = 107;
 inline constexpr int repeated = 108;
 inline constexpr int device = 109;
 inline constexpr int root_alone = 110;
+inline constexpr int place = 111;
+inline constexpr int copied = 112;
 
 }  // namespace tessera::inline v1::mpi::tag
