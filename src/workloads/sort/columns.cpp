@@ -197,27 +197,31 @@ tessera::sort::Content load_and_hash(const Inputs& inputs, const Problem& proble
                                      layout::Range rows, T* to) {
   const SortColumn& column = problem.by.front();
   constexpr index_t piece = (index_t{512} << 10) / index_t{sizeof(T)};
+  const int threads = problem.method.threads;
   std::atomic<std::uint64_t> hash = 0;
-  const auto add = [&](std::span<const T> keys) {
-    hash += tessera::sort::content(keys, problem.seed).hash;
-  };
-  if (problem.generated()) {
-    machine::parallel(problem.method.threads, [&] {
-      machine::parallel_for(0, rows.size(), piece, [&](index_t begin, index_t end) {
-        const std::span<T> keys(to + begin, static_cast<std::size_t>(end - begin));
-        tessera::sort::generate<T>(tessera::sort::input(problem.input), problem.seed,
-                                   rows.begin + begin, problem.n, keys);
-        add(keys);
+  const auto each_part = [&](layout::Range some, const auto& body) {
+    machine::parallel(threads, [&] {
+      machine::parallel_for(some.begin, some.end, piece, [&](index_t begin, index_t end) {
+        const std::span<T> keys(to + (begin - rows.begin), static_cast<std::size_t>(end - begin));
+        body(begin, keys);
+        hash += tessera::sort::content<T>(keys, problem.seed).hash;
       });
     });
+  };
+  if (problem.generated()) {
+    each_part(rows, [&](index_t begin, std::span<T> keys) {
+      tessera::sort::generate<T>(tessera::sort::input(problem.input), problem.seed, begin,
+                                 problem.n, keys);
+    });
   } else {
-    // Reads packed data at once: each part of a chunk would unpack the whole chunk again.
+    // By several threads, parts that keep all of them busy; by one, parts that stay in its cache.
+    // Packed data at once: each part of a chunk would unpack the whole chunk again.
+    const index_t part = threads > 1 ? threads * 16 * piece : piece;
     const index_t at_once =
-        column.column.info.chunk.empty() ? piece : std::max<index_t>(1, rows.size());
+        column.column.info.chunk.empty() ? part : std::max<index_t>(1, rows.size());
     io::read_numbers(inputs.data->name().file, column.column, rows, *column.form.number,
-                     reinterpret_cast<std::byte*>(to), at_once, [&](layout::Range some) {
-                       add({to + (some.begin - rows.begin), static_cast<std::size_t>(some.size())});
-                     });
+                     reinterpret_cast<std::byte*>(to), at_once,
+                     [&](layout::Range some) { each_part(some, [](index_t, std::span<T>) {}); });
   }
   return {rows.size(), hash};
 }
