@@ -21,8 +21,9 @@ constexpr index_t least_uneven = 1 << 16;  // below, radix works entirely in the
 constexpr index_t few_in_cache = 1 << 21;  // keys; at most what a last-level cache holds
 constexpr index_t least_roomy =
     1 << 12;  // keys of 64 bits; 32 bits are as fast by radix up to least_uneven
-constexpr double few_distinct = 0.45;  // of a sample
-constexpr double few_once = 0.375;     // of a sample
+constexpr index_t most_in_part = 1 << 23;  // keys
+constexpr double few_distinct = 0.45;      // of a sample
+constexpr double few_once = 0.375;         // of a sample
 constexpr std::uint64_t scattered_range = 1 << 10;
 /// Fraction of distinct values in a sample of 4096: 32, or 256 values.
 template <class B>
@@ -68,6 +69,31 @@ bool quicksort_alone(const Block<B>& block) {
   const auto quicksort = leaf_kernels<B>().quicksort;
   if (quicksort == nullptr || team() > 1) return false;
   quicksort(block.data, block.n, block.map);
+  return true;
+}
+
+/// Sorts a part for each thread by quicksort and merges the parts; returns false for long parts,
+/// whose passes radix saves, and if the instruction set has no quicksort.
+template <class B>
+bool quicksort_in_parts(const Block<B>& block) {
+  const auto quicksort = leaf_kernels<B>().quicksort;
+  const index_t parts = team();
+  if (quicksort == nullptr || sizeof(B) == 4 || block.n < parts * least_uneven ||
+      block.n > parts * most_in_part)
+    return false;
+  on_bits(block, [&](B* data, B* scratch, index_t n) {
+    machine::List<Run<B>> runs;
+    for (index_t p = 0; p < parts; ++p) {
+      const index_t begin = n * p / parts;
+      runs.push_back({data + begin, n * (p + 1) / parts - begin});
+    }
+    machine::parallel_for(0, parts, 1, [&](index_t begin, index_t end) {
+      for (index_t p = begin; p < end; ++p)
+        quicksort(data + n * p / parts, n * (p + 1) / parts - n * p / parts, {});
+    });
+    merge_runs<B>(runs, scratch);
+    copy_items(scratch, data, n);
+  });
   return true;
 }
 
@@ -130,7 +156,8 @@ bool sort_repeated(const Block<B>& block, const Glance& glanced) {
       return true;
     }
   }
-  return repeats.once < few_once && quicksort_alone(block);
+  return repeats.once < few_once &&
+         (team() > 1 ? quicksort_in_parts(block) : quicksort_alone(block));
 }
 bool sort_repeated(const Block<Pair>&, const Glance&) { return false; }
 

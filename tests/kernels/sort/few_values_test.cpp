@@ -101,5 +101,24 @@ TYPED_TEST(FewValues, AreSortedByAutoWhereverTheyLie) {
   }
 }
 
+/// Too many values to count, most keys of a few of them: teams sort parts and merge them.
+TYPED_TEST(FewValues, AreSortedAmongManySeldomOnes) {
+  for (const index_t n : {70000, 300001, 1000003}) {
+    std::vector<TypeParam> keys;
+    for (index_t i = 0; i < n; ++i) {
+      const std::uint64_t bits = random_bits(seed, 4, i);
+      const auto value = static_cast<TypeParam>(bits / 16 % (bits % 4 == 0 ? 10000 : 100));
+      keys.push_back(value * TypeParam{424243});
+    }
+    auto want = keys;
+    std::sort(want.begin(), want.end());
+    for (const int threads : {1, 3, 4}) {
+      auto got = keys;
+      sort_keys<TypeParam>("auto", std::span(got), threads);
+      EXPECT_TRUE(got == want) << n << " on " << threads;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::sort
