@@ -78,9 +78,12 @@ TEST(Staging, TakesChunksOfASizeThatFitsTheJob) {
   constexpr index_t mib = index_t{1} << 20;
   EXPECT_EQ(chunk_bytes_of({}), 32 * mib);
   EXPECT_EQ(chunk_bytes_of({.job_bytes = 1}), mib);
-  EXPECT_EQ(chunk_bytes_of({.job_bytes = 64 * mib}), 8 * mib);
-  EXPECT_EQ(chunk_bytes_of({.job_bytes = 65 * mib}), 8 * mib);
-  EXPECT_EQ(chunk_bytes_of({.job_bytes = 1000 * mib}), 32 * mib);
+  EXPECT_EQ(chunk_bytes_of({.job_bytes = 17 * mib}), 2 * mib);
+  EXPECT_EQ(chunk_bytes_of({.job_bytes = 64 * mib}), 4 * mib);
+  EXPECT_EQ(chunk_bytes_of({.job_bytes = 511 * mib}), 4 * mib);
+  EXPECT_EQ(chunk_bytes_of({.job_bytes = 512 * mib}), 8 * mib);
+  EXPECT_EQ(chunk_bytes_of({.job_bytes = 1100 * mib}), 16 * mib);
+  EXPECT_EQ(chunk_bytes_of({.job_bytes = 50000 * mib}), 32 * mib);
   EXPECT_EQ(chunk_bytes_of({.job_bytes = 64 * mib, .chunk_bytes = 1000}), 1000);
 }
 
