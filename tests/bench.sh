@@ -1,15 +1,23 @@
 #!/usr/bin/env bash
-# bash tests/bench.sh <matmul|transpose|stencil|sort|files|overhead|python|scalapack> [--quick]
-# [...]: ours and the peers, interleaved in one run; files: whole commands from file to file;
+# bash tests/bench.sh <matmul|transpose|stencil|sort|files|overhead|python|scalapack|peers>
+# [--quick] [...]: ours and the peers, interleaved in one run; files: commands from file to file;
 # overhead: small products through the interfaces; python: the package against numpy, scipy, polars,
 # Heat and dask, those that TESSERA_PYTHON (/usr/bin/python3) imports; scalapack: its own testers
 # call our entries (tests/scalapack/testers.sh). Other arguments are passed to the program of one
 # process only (see its --help).
+# bash tests/bench.sh peers [--quick] [--ranks N --threads T] [--rounds N] [--only WORD]: the
+# `tessera` program against the benchmark programs in the peers' own builds, which TESSERA_PEERS
+# names: folders, separated by colons, in which these are looked for at any depth: cosma_miniapp and
+# pxgemm_miniapp (COSMA), pxtran_miniapp (COSTA), MPI1/ and OPENMP/ Stencil/stencil and
+# Transpose/transpose (PRK, built with their defaults), mwd_kernel (girih), yask_kernel.3axis.*.exe
+# (YASK, stencil=3axis radius=1), kadis_sort (KaDiS: made of sort_peers/kadis.cpp). Both report
+# the time of the kernel with its exchange, operands and result in memory, without generation and
+# check; same cores and binding (peers.py).
 # bash tests/bench.sh --guard [--store]: fails if a kernel lost 5 % since the baseline that --store
 # made on this machine (tests/bench/guard.py).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-names="matmul|transpose|stencil|sort|files|overhead|python|scalapack|--guard"
+names="matmul|transpose|stencil|sort|files|overhead|python|scalapack|peers|--guard"
 workload=${1:?usage: bash tests/bench.sh $names [...]}
 shift
 build=build/bench; mkdir -p build
@@ -28,6 +36,11 @@ fi
 if [ "$workload" = files ]; then
   make tessera
   exec "${python:?h5py is missing}" tests/bench/files.py "$build/bin/tessera" "$@"
+fi
+if [ "$workload" = peers ]; then
+  make tessera
+  unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # every library chooses its kernels by itself
+  exec python3 tests/bench/peers.py "$build/bin/tessera" "$@"
 fi
 if [ "$workload" = overhead ]; then
   make c_overhead
