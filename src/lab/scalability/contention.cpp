@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/statistics.hpp"
+#include "base/timer.hpp"
 #include "lab/scalability/scalability.hpp"
 #include "mpi/heartbeat.hpp"
 
@@ -35,15 +36,19 @@ double seconds_together(const std::vector<Program>& programs) {
   return sum / static_cast<double>(programs.size());
 }
 
-/// Repeats the measurement until both 5 runs (or `repetitions`) and 50 ms are reached, at most 1000
-/// times: contention varies from run to run.
+/// Repeats the measurement until both 5 runs (or `repetitions`) and 50 ms of the programs are
+/// reached, because contention varies from run to run; at most for a quarter of a second, in which
+/// threads start and programs prepare, too.
 Summary several_together(const std::vector<Program>& programs, index_t repetitions) {
-  constexpr double long_enough = 0.05;  // seconds
-  constexpr index_t fewest = 5, most = 1000;
+  constexpr double long_enough = 0.05, too_long = 0.25;  // seconds
+  constexpr index_t fewest = 5;
   std::vector<double> samples;
+  const Timer timer;
   double total = 0;
   (void)seconds_together(programs);  // warms up
-  for (index_t r = 0; r < std::max(fewest, repetitions) || (total < long_enough && r < most); ++r) {
+  for (index_t r = 0;
+       r < std::max(fewest, repetitions) || (total < long_enough && timer.seconds() < too_long);
+       ++r) {
     samples.push_back(seconds_together(programs));
     total += samples.back();
     mpi::heartbeat();
