@@ -25,9 +25,9 @@ struct StagingPlan {
 
 /// Returns the size of a chunk: what a first job pins costs as much time as 18 times as many bytes
 /// of transfers, and chunks of 4 MiB transfer two thirds of what those of 8 to 32 MiB do. Jobs of
-/// 512 MiB and 1.1 GiB there and back (H200): first 304, 245 ms by chunks of 32 MiB, 62, 141 by 8
-/// and 16; later ones 24.6, 52.1 and 22.8, 51.3. Small jobs use smaller chunks, so that the first
-/// departs early.
+/// 512 MiB and 1.1 GiB there and back (H200, two runs): first 167 and 304, 212 and 245 ms by chunks
+/// of 32 MiB, 62 and 67, 141 and 152 by 8 and 16; later ones as fast. Small jobs use smaller
+/// chunks, so that the first departs early.
 [[nodiscard]] inline index_t chunk_bytes_of(const StagingPlan& plan) {
   constexpr index_t least = index_t{1} << 20, small = index_t{4} << 20, most = index_t{32} << 20;
   if (plan.chunk_bytes > 0) return plan.chunk_bytes;

@@ -1,7 +1,6 @@
 #include "mpi/exchange.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "base/error.hpp"
@@ -61,42 +60,33 @@ class Exchange {
 
   /// Copies this rank's own block and the long ones of its node, which are not left to send then.
   void copy_from_node() {
+    std::vector<NodeBytes> places(ranks_);  // of this rank's blocks for the others
+    std::vector<index_t> copied_by(ranks_, 0), copied(ranks_, 0);
     std::vector<Request> requests;
-    std::vector<std::array<index_t, 2>> places(ranks_), offers(ranks_);  // process, address
-    std::vector<index_t> copied_by(ranks_, 0);
     const auto bytes = [](auto& x) { return std::as_writable_bytes(std::span(&x, 1)); };
     for (std::size_t step = 1; step < ranks_; ++step) {
       const std::size_t peer = (me_ + step) % ranks_;
       if (!is_copied(peer, blocks_.bytes_to)) continue;
-      const NodeBytes mine = here(blocks_.from.data() + blocks_.out[peer]);
-      offers[peer] = {mine.process, mine.address};
-      requests.push_back(comm_.send(bytes(offers[peer]), static_cast<int>(peer), tag::place));
-      requests.push_back(
-          comm_.receive(bytes(copied_by[peer]), static_cast<int>(peer), tag::copied));
-    }
-    std::vector<std::size_t> peers;
-    for (std::size_t step = 0; step < ranks_; ++step) {
-      const std::size_t peer = (me_ + ranks_ - step) % ranks_;
-      if (is_copied(peer, blocks_.bytes_from)) {
-        comm_.receive(bytes(places[peer]), static_cast<int>(peer), tag::place).wait();
-        peers.push_back(peer);
-      } else if (peer == me_ && blocks_.bytes_to[me_] > 0) {
-        const NodeBytes mine = here(blocks_.from.data() + blocks_.out[me_]);
-        places[me_] = {mine.process, mine.address};
-        peers.push_back(me_);
-      }
+      places[peer] = here(blocks_.from.data() + blocks_.out[peer]);
+      const auto rank = static_cast<int>(peer);
+      requests.push_back(comm_.send(bytes(places[peer]), rank, tag::place));
+      requests.push_back(comm_.receive(bytes(copied_by[peer]), rank, tag::copied));
     }
     std::vector<NodeRead> reads;
-    for (const std::size_t peer : peers)
-      reads.push_back(
-          {.from = {places[peer][0], places[peer][1]},
-           .to = blocks_.to.subspan(static_cast<std::size_t>(blocks_.in[peer]),
-                                    static_cast<std::size_t>(blocks_.bytes_from[peer]))});
+    std::vector<std::size_t> peers;
+    for (std::size_t step = 1; step < ranks_; ++step) {
+      const std::size_t peer = (me_ + ranks_ - step) % ranks_;
+      if (!is_copied(peer, blocks_.bytes_from)) continue;
+      NodeBytes its;
+      comm_.receive(bytes(its), static_cast<int>(peer), tag::place).wait();
+      reads.push_back({its, received(peer)});
+      peers.push_back(peer);
+    }
+    if (blocks_.bytes_to[me_] > 0)
+      reads.push_back({here(blocks_.from.data() + blocks_.out[me_]), received(me_)});
     read_node(reads);
-    std::vector<index_t> copied(ranks_, 0);
     for (std::size_t i = 0; i < peers.size(); ++i) {
       const std::size_t peer = peers[i];
-      if (peer == me_) continue;
       copied[peer] = reads[i].failed ? 0 : 1;
       if (!reads[i].failed) left_from_[peer] = 0;
       requests.push_back(comm_.send(bytes(copied[peer]), static_cast<int>(peer), tag::copied));
@@ -104,6 +94,12 @@ class Exchange {
     wait_all(requests);
     for (std::size_t peer = 0; peer < ranks_; ++peer)
       if (copied_by[peer] != 0) left_to_[peer] = 0;
+  }
+
+  /// Returns the place of the bytes from a rank.
+  [[nodiscard]] std::span<std::byte> received(std::size_t peer) const {
+    return blocks_.to.subspan(static_cast<std::size_t>(blocks_.in[peer]),
+                              static_cast<std::size_t>(blocks_.bytes_from[peer]));
   }
 
   /// Sends and receives bytes [done, done + piece) of the blocks that are left.
